@@ -1,0 +1,1 @@
+"""What the code does to gradients: an abstract interpretation of one file."""

@@ -1,0 +1,267 @@
+"""Reading and storing attributes: of tensors, of modules, of self; and `.data`."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import libcst as cst
+
+from gradlint.facts.classes import ClassFacts
+from gradlint.facts.elements import parameter_in
+from gradlint.facts.evidence import kind_by_use
+from gradlint.facts.instances import attribute_of
+from gradlint.facts.recorder import Argument, AttributeRecord
+from gradlint.facts.state import Mark
+from gradlint.facts.values import (
+    NOTHING,
+    OTHER,
+    SELF,
+    TENSOR,
+    UNKNOWN,
+    Bound,
+    Class,
+    Each,
+    Function,
+    Imported,
+    Inflow,
+    Source,
+    Super,
+    Thing,
+    Value,
+)
+from gradlint.knowledge.ops import (
+    ALWAYS_TENSOR_ATTRIBUTES,
+    MAY_RETURN_ITS_INPUT,
+    NOT_A_TENSOR_ATTRIBUTES,
+    TENSOR_ONLY,
+    VIEWS,
+    must_write_in_place,
+)
+from gradlint.model import Form, Kind
+from gradlint.syntax.names import dotted
+
+if TYPE_CHECKING:
+    from gradlint.facts.interpreter import Interpreter
+
+_TENSORS = (Kind.TENSOR, Kind.PARAMETER)
+_VIEW_ATTRIBUTES = frozenset({"T", "mT", "H", "mH", "real", "imag"})
+TENSOR_ARGUMENT = "tensor argument"  # stands for the call that takes the attribute as a tensor
+_NO_PARAMETERS = frozenset({"grad", "running_mean", "running_var"})
+
+
+# -------------------------------------------------------------------------------- reading
+
+
+def read_attribute(run: Interpreter, node: cst.Attribute) -> Value:
+    """The value of `receiver.name`, recording its use."""
+    name = node.attr.value
+    text = dotted(node)
+    if text is not None and text in run.env:
+        value = run.env[text]
+        return _data(run, node, value) if name == "data" else value
+    imported = run.imported(text)
+    if imported is not None:
+        return Value(ref=Imported(imported))
+    receiver = run.evaluate(node.value)
+    if name == "data":
+        return _data(run, node, receiver)
+    record_use(run, node, receiver)
+    return attribute(run, node, receiver, name)
+
+
+def attribute(run: Interpreter, node: cst.CSTNode, receiver: Value, name: str) -> Value:
+    """The value of an attribute that is not `.data`."""
+    if receiver.kind in _TENSORS:
+        return _of_tensor(run, node, receiver, name)
+    if name == "param_groups":
+        return Value(Kind.OTHER, ref=Each(UNKNOWN))
+    ref = receiver.ref
+    if isinstance(ref, Thing):
+        return _of_thing(run, node, receiver, ref, name)
+    if isinstance(ref, Super):
+        return _of_super(run, ref, name)
+    if isinstance(ref, Class):
+        return _of_class(ref.cls, name)
+    if isinstance(ref, Imported):
+        return Value(ref=Imported(f"{ref.name}.{name}"))
+    if name in ALWAYS_TENSOR_ATTRIBUTES:
+        return Value(Kind.TENSOR, receiver.live, receiver.cut)
+    return Value(live=receiver.live, cut=receiver.cut)
+
+
+def _of_tensor(run: Interpreter, node: cst.CSTNode, receiver: Value, name: str) -> Value:
+    if name in NOT_A_TENSOR_ATTRIBUTES:
+        return OTHER
+    if name == "grad":
+        return TENSOR
+    if name == "indices" and receiver.items is not None:
+        return receiver.items[-1]
+    if name in _VIEW_ATTRIBUTES:
+        return run.operation(node, (receiver,))
+    return Value(Kind.TENSOR, receiver.live, receiver.cut)
+
+
+def _of_thing(
+    run: Interpreter, node: cst.CSTNode, receiver: Value, thing: Thing, name: str
+) -> Value:
+    known = attribute_of(run, node, receiver, name)
+    if known is not None:
+        return known
+    if name in _NO_PARAMETERS:
+        return TENSOR
+    member = replace(thing.member(name), trainable=thing.trainable)
+    if name in ALWAYS_TENSOR_ATTRIBUTES:
+        return parameter_in(run, member)
+    if thing.base == SELF and not thing.path:
+        kind = kind_by_use(run.member_uses(thing.cls, name)) if thing.cls is not None else None
+        return Value(
+            kind or Kind.UNKNOWN,
+            frozenset({Inflow(f"{SELF.name}.{name}")}),
+            ref=thing.member(name),
+        )
+    return Value(live=receiver.live, cut=receiver.cut, ref=member)
+
+
+def _of_super(run: Interpreter, ref: Super, name: str) -> Value:
+    me = run.env.get(run.frame.self_name or "", UNKNOWN)
+    start = me.thing.cls if me.thing is not None and me.thing.cls is not None else ref.cls
+    found = start.method_above(ref.cls, name)
+    if found is None:
+        return UNKNOWN
+    return Value(Kind.OTHER, ref=Bound(Function(found[1], found[0]), me))
+
+
+def _of_class(cls: ClassFacts, name: str) -> Value:
+    found = cls.method(name)
+    return UNKNOWN if found is None else Value(Kind.OTHER, ref=Function(found[1], found[0]))
+
+
+# -------------------------------------------------------------------------------- .data
+
+
+def _data(run: Interpreter, node: cst.Attribute, receiver: Value) -> Value:
+    """The value of `receiver.data`: for a tensor, the same numbers without the graph."""
+    form, via = run.intents.get(id(node), (Form.READ, ""))
+    receiver = _known_by_use(receiver, via)
+    record_use(run, node, receiver)
+    if receiver.kind not in _TENSORS:
+        return Value(live=receiver.live, cut=receiver.cut)
+    if form is Form.INPLACE:
+        run.frame.effects.written |= {s for s in receiver.live if isinstance(s, Source)}
+    return run.severed(node, receiver, "data", Kind.TENSOR)
+
+
+def _known_by_use(receiver: Value, via: str) -> Value:
+    """A receiver about which nothing else is known, by what is done to its `.data`."""
+    if receiver.kind is Kind.UNKNOWN and (
+        via == TENSOR_ARGUMENT or via in TENSOR_ONLY or must_write_in_place(via)
+    ):
+        return replace(receiver, kind=Kind.TENSOR)
+    return receiver
+
+
+def record_use(
+    run: Interpreter,
+    node: cst.Attribute,
+    receiver: Value,
+    value: Argument | None = None,
+) -> None:
+    """Keep what is done to an attribute, for rules to ask about."""
+    form, via = run.intents.get(id(node), (Form.READ, ""))
+    if form is Form.READ and receiver.kind not in _TENSORS:
+        return
+    run.recorder.attribute(
+        AttributeRecord(
+            node.attr.value,
+            run.place(node),
+            run.context(),
+            Argument(node.value, receiver),
+            form,
+            via,
+            value,
+        )
+    )
+
+
+# -------------------------------------------------------------------------------- storing
+
+
+def store_attribute(
+    run: Interpreter, node: cst.Attribute, value: Value, source: cst.CSTNode | None
+) -> None:
+    """`receiver.name = value`."""
+    name = node.attr.value
+    receiver = run.evaluate(node.value)
+    run.intents.setdefault(id(node), (Form.ASSIGN, ""))
+    argument = Argument(source, value) if source is not None else None
+    if name == "data":
+        receiver = _known_by_assignment(run, node, receiver, value)
+        record_use(run, node, receiver, argument)
+        return
+    record_use(run, node, receiver, argument)
+    if name == "requires_grad":
+        if isinstance(value.constant, bool):
+            mark(run, receiver, frozen=not value.constant)
+        return
+    _keep(run, node, receiver, value)
+
+
+def _known_by_assignment(
+    run: Interpreter, node: cst.Attribute, receiver: Value, value: Value
+) -> Value:
+    """`pointer.data = torch.from_numpy(array)` beside `pointer.shape`: the pointer is a tensor."""
+    if receiver.kind is not Kind.UNKNOWN or value.kind not in _TENSORS:
+        return receiver
+    if isinstance(node.value, cst.Name) and "shape" in run.used_of(node.value.value):
+        return replace(receiver, kind=Kind.TENSOR)
+    return receiver
+
+
+def _keep(run: Interpreter, node: cst.Attribute, receiver: Value, value: Value) -> None:
+    name, thing, internal = node.attr.value, receiver.thing, False
+    if thing is not None and thing.base == SELF and not thing.path:
+        value = run.name_made(value, SELF, (name,))
+        run.frame.effects.stores[name] = value
+        if thing.cls is not None:
+            thing.cls.made.setdefault(name, run.place(node))
+            internal = run.is_internal(thing.cls, name)
+    if not internal:
+        run.escape(value)
+    text = dotted(node)
+    if text is not None:
+        run.env[text] = value
+
+
+def mark(run: Interpreter, value: Value, frozen: bool) -> None:
+    """requires_grad of a parameter, or of all parameters of a module, is set."""
+    if value.items is not None:
+        for item in value.items:
+            mark(run, item, frozen)
+    elif isinstance(value.ref, Each):
+        mark(run, value.ref.element, frozen)
+    elif isinstance(value.ref, Thing) and not (run.unsure > run.loops and not frozen):
+        # An unfreezing that may not happen does not count; a freezing that may, does.
+        run.frame.effects.marks.append(Mark(value.ref.base, value.ref.path, frozen))
+
+
+def _is_view_call(node: cst.CSTNode) -> bool:
+    return (
+        isinstance(node, cst.Call)
+        and isinstance(node.func, cst.Attribute)
+        and node.func.attr.value in VIEWS | MAY_RETURN_ITS_INPUT
+    )
+
+
+def written_attribute(node: cst.CSTNode) -> cst.Attribute | None:
+    """The attribute whose storage an in-place write to `node` changes: views are looked through."""
+    while True:
+        if isinstance(node, cst.Subscript):
+            node = node.value
+        elif isinstance(node, cst.Call) and _is_view_call(node):
+            assert isinstance(node.func, cst.Attribute)
+            node = node.func.value
+        else:
+            return node if isinstance(node, cst.Attribute) else None
+
+

@@ -1,0 +1,132 @@
+"""Calls of Python's builtins: what they do with the values that they are given."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+import libcst as cst
+
+from gradlint.facts.arguments import Arguments
+from gradlint.facts.elements import element_of
+from gradlint.facts.values import OTHER, UNKNOWN, Constant, Each, Super, Value
+from gradlint.knowledge.training import KEEPS_NOTHING
+from gradlint.model import Kind
+
+if TYPE_CHECKING:
+    from gradlint.facts.interpreter import Interpreter
+
+_TENSORS = (Kind.TENSOR, Kind.PARAMETER)
+
+
+def _nothing(run: Interpreter, node: cst.Call, arguments: Arguments) -> Value:
+    return OTHER
+
+
+def _same(run: Interpreter, node: cst.Call, arguments: Arguments) -> Value:
+    """list(x), tuple(x), reversed(x), iter(x): the same elements."""
+    if not arguments.positional:
+        return Value(Kind.OTHER, items=())
+    value = arguments.positional[0]
+    if value.kind in _TENSORS:
+        return Value(Kind.OTHER, ref=Each(element_of(run, value)))
+    return value
+
+
+def _zip(run: Interpreter, node: cst.Call, arguments: Arguments) -> Value:
+    elements = tuple(element_of(run, value) for value in arguments.positional)
+    return Value(Kind.OTHER, ref=Each(Value(Kind.OTHER, items=elements)))
+
+
+def _enumerate(run: Interpreter, node: cst.Call, arguments: Arguments) -> Value:
+    values = arguments.positional
+    element = element_of(run, values[0]) if values else UNKNOWN
+    return Value(Kind.OTHER, ref=Each(Value(Kind.OTHER, items=(OTHER, element))))
+
+
+def _range(run: Interpreter, node: cst.Call, arguments: Arguments) -> Value:
+    return Value(Kind.OTHER, ref=Each(OTHER))
+
+
+def _number(run: Interpreter, node: cst.Call, arguments: Arguments) -> Value:
+    """float(loss): the number without the graph."""
+    return run.ended(node, arguments.all, "host", Kind.OTHER)
+
+
+def _reduce(run: Interpreter, node: cst.Call, arguments: Arguments) -> Value:
+    """sum(losses), max(a, b), abs(x): arithmetic on the elements."""
+    values = arguments.positional
+    if len(values) == 1 and values[0].kind not in _TENSORS:
+        values = [element_of(run, values[0])]
+    kinds = {value.kind for value in values}
+    kind = Kind.TENSOR if kinds & set(_TENSORS) else Kind.UNKNOWN
+    return run.operation(node, arguments.all, kind)
+
+
+def _next(run: Interpreter, node: cst.Call, arguments: Arguments) -> Value:
+    return element_of(run, arguments.positional[0]) if arguments.positional else UNKNOWN
+
+
+def _map(run: Interpreter, node: cst.Call, arguments: Arguments) -> Value:
+    from gradlint.facts.calls import call_value
+
+    if len(arguments.positional) < 2:
+        return UNKNOWN
+    function, *iterables = arguments.positional
+    given = Arguments([element_of(run, value) for value in iterables], {}, ())
+    return Value(Kind.OTHER, ref=Each(call_value(run, node, function, given)))
+
+
+def _filter(run: Interpreter, node: cst.Call, arguments: Arguments) -> Value:
+    return arguments.positional[1] if len(arguments.positional) > 1 else UNKNOWN
+
+
+def _super(run: Interpreter, node: cst.Call, arguments: Arguments) -> Value:
+    cls = run.frame.cls
+    return Value(ref=Super(cls)) if cls is not None else UNKNOWN
+
+
+def _getattr(run: Interpreter, node: cst.Call, arguments: Arguments) -> Value:
+    from gradlint.facts.attributes import attribute
+
+    if len(arguments.positional) < 2:
+        return UNKNOWN
+    receiver, name = arguments.positional[:2]
+    if isinstance(name.constant, str):
+        return attribute(run, node, receiver, name.constant)
+    return Value(live=receiver.live, cut=receiver.cut)
+
+
+def _setattr(run: Interpreter, node: cst.Call, arguments: Arguments) -> Value:
+    run.escape(*arguments.all)
+    return OTHER
+
+
+def _isinstance(run: Interpreter, node: cst.Call, arguments: Arguments) -> Value:
+    """isinstance(x, torch.Tensor), where x is known."""
+    if len(arguments.nodes) == 2:
+        name = run.declarations.resolve(arguments.nodes[1].node)
+        if name == "torch.Tensor" and arguments.nodes[0].value.kind in _TENSORS:
+            return Value(Kind.OTHER, ref=Constant(True))
+    return OTHER
+
+
+Builtin = Callable[["Interpreter", cst.Call, Arguments], Value]
+
+BUILTINS: dict[str, Builtin] = {
+    **dict.fromkeys(KEEPS_NOTHING, _nothing),
+    **dict.fromkeys(("list", "tuple", "set", "sorted", "reversed", "iter"), _same),
+    **dict.fromkeys(("int", "float", "bool", "complex"), _number),
+    **dict.fromkeys(("sum", "max", "min", "abs"), _reduce),
+    "zip": _zip,
+    "enumerate": _enumerate,
+    "range": _range,
+    "next": _next,
+    "map": _map,
+    "filter": _filter,
+    "super": _super,
+    "getattr": _getattr,
+    "setattr": _setattr,
+    "isinstance": _isinstance,
+}
+"""The transfer function of every builtin that matters here."""

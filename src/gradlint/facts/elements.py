@@ -1,0 +1,139 @@
+"""What iterating, subscripting and unpacking a value gives."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import libcst as cst
+
+from gradlint.facts.values import (
+    NOTHING,
+    OTHER,
+    UNBROKEN,
+    UNKNOWN,
+    Each,
+    ParametersOf,
+    Thing,
+    Value,
+    join_all,
+)
+from gradlint.model import Kind, Trainable
+
+if TYPE_CHECKING:
+    from gradlint.facts.interpreter import Interpreter
+
+_TENSORS = (Kind.TENSOR, Kind.PARAMETER)
+
+
+def element_of(run: Interpreter, value: Value) -> Value:
+    """Any one element of an iterable."""
+    ref = value.ref
+    if value.items is not None:
+        return join_all(value.items) or Value(live=value.live, cut=value.cut)
+    if isinstance(ref, Each):
+        return ref.element
+    if isinstance(ref, ParametersOf):
+        parameter = _parameter_of(run, ref)
+        return Value(Kind.OTHER, items=(OTHER, parameter)) if ref.named else parameter
+    if value.kind in _TENSORS:
+        return Value(Kind.TENSOR, value.live, value.cut)
+    if isinstance(ref, Thing):
+        return _member_of_container(value, ref)
+    return Value(live=value.live, cut=value.cut)
+
+
+def _parameter_of(run: Interpreter, ref: ParametersOf) -> Value:
+    if not ref.things:
+        return Value(Kind.PARAMETER)
+    return join_all(parameter_in(run, thing) for thing in ref.things) or UNKNOWN
+
+
+def parameter_in(run: Interpreter, thing: Thing) -> Value:
+    """Any parameter of the module `thing`."""
+    return Value(Kind.PARAMETER, run.source(thing, is_parameter=True), ref=thing)
+
+
+def _member_of_container(value: Value, thing: Thing) -> Value:
+    """An element of a ModuleList and the like: it stands for the whole list."""
+    kind = Kind.MODULE if value.kind is Kind.MODULE or thing.element is not None else Kind.UNKNOWN
+    return Value(kind, value.live, value.cut, ref=replace(thing, cls=thing.element, element=None))
+
+
+def merged_parameters(values: list[Value]) -> Value | None:
+    """[*a.parameters(), *b.parameters()]: the parameters of both; None if there are others."""
+    things: list[Thing] = []
+    for value in values:
+        if not isinstance(value.ref, ParametersOf) or value.ref.named:
+            return None
+        things.extend(value.ref.things)
+    return Value(Kind.OTHER, ref=ParametersOf(tuple(things))) if things else None
+
+
+def item_of(run: Interpreter, node: cst.CSTNode, value: Value, index: Value | None) -> Value:
+    """`value[index]`; `index` is None for a slice or several indices."""
+    if index is not None and index.constant == "params":  # a param group of an optimizer
+        return Value(Kind.OTHER, ref=ParametersOf(()))
+    if value.kind in _TENSORS:
+        return run.operation(node, (value,))
+    if value.items is not None:
+        return _item_of_known(value, index)
+    if isinstance(value.ref, Each | ParametersOf):
+        return value if index is None else element_of(run, value)
+    if isinstance(value.ref, Thing):
+        if index is None:
+            return replace(value, ref=replace(value.ref, cls=None))
+        return _member_of_container(value, value.ref)
+    if value.kind is Kind.ARRAY:
+        return Value(Kind.ARRAY, cut=value.cut)
+    return Value(live=value.live, cut=value.cut)
+
+
+def _item_of_known(value: Value, index: Value | None) -> Value:
+    assert value.items is not None
+    at = index.constant if index is not None else None
+    if isinstance(at, int) and -len(value.items) <= at < len(value.items):
+        return value.items[at]
+    each = join_all(value.items) or Value(live=value.live, cut=value.cut)
+    return Value(Kind.OTHER, ref=Each(each)) if index is None else each
+
+
+def unpacked(run: Interpreter, value: Value, count: int) -> list[Value]:
+    """What `count` targets get when `value` is unpacked into them."""
+    if value.items is not None and len(value.items) == count:
+        return list(value.items)
+    return [element_of(run, value)] * count
+
+
+def with_element(value: Value, element: Value, unsure: bool) -> Value:
+    """A list after `element` has been appended to it."""
+    if value.items is not None and not unsure:
+        return replace(value, items=(*value.items, element))
+    before = list(value.items) if value.items is not None else []
+    if isinstance(value.ref, Each):
+        before.append(value.ref.element)
+    elif value.items is None and (value.live or value.cut):
+        before.append(Value(live=value.live, cut=value.cut))
+    each = join_all([*before, element]) or UNKNOWN
+    return Value(Kind.OTHER, NOTHING, UNBROKEN, None, Each(each))
+
+
+def joint_trainable(values: list[Value]) -> Trainable:
+    """Whether a container of these modules can be trained."""
+    known = {trainable_of(value) for value in values}
+    for answer in (Trainable.YES, Trainable.MAYBE):
+        if answer in known:
+            return answer
+    return Trainable.NO
+
+
+def trainable_of(value: Value) -> Trainable:
+    """Whether the module, or the modules in the list, can be trained."""
+    if value.items is not None:
+        return joint_trainable(list(value.items))
+    if isinstance(value.ref, Each):
+        return trainable_of(value.ref.element)
+    if isinstance(value.ref, Thing):
+        return value.ref.trainable
+    return Trainable.NO if value.kind in (Kind.OTHER, Kind.TENSOR) else Trainable.MAYBE
+

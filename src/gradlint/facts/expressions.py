@@ -1,0 +1,263 @@
+"""What each kind of expression evaluates to: one small function per node type."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import libcst as cst
+
+from gradlint.facts.attributes import read_attribute
+from gradlint.facts.calls import call
+from gradlint.facts.elements import element_of, item_of, merged_parameters
+from gradlint.facts.index import walk
+from gradlint.facts.literals import literal_of
+from gradlint.facts.values import (
+    NONE,
+    OTHER,
+    UNKNOWN,
+    Constant,
+    Each,
+    Function,
+    Value,
+    gathered,
+    join,
+)
+from gradlint.model import Kind
+
+if TYPE_CHECKING:
+    from gradlint.facts.interpreter import Interpreter
+
+_TENSORS = (Kind.TENSOR, Kind.PARAMETER)
+
+
+def _name(run: Interpreter, node: cst.Name) -> Value:
+    if node.value in ("True", "False", "None"):
+        return Value(Kind.OTHER, ref=literal_of(node))
+    return run.known_by_use(node.value, run.lookup(node.value))
+
+
+def _literal(run: Interpreter, node: cst.BaseExpression) -> Value:
+    literal = literal_of(node)
+    return Value(Kind.OTHER, ref=literal) if literal is not None else OTHER
+
+
+def _subscript(run: Interpreter, node: cst.Subscript) -> Value:
+    value = run.evaluate(node.value)
+    index: Value | None = None
+    for element in node.slice:
+        if isinstance(element.slice, cst.Index):
+            index = run.evaluate(element.slice.value)
+        else:
+            index = None
+            for part in (element.slice.lower, element.slice.upper, element.slice.step):
+                if part is not None:
+                    run.evaluate(part)
+    if len(node.slice) != 1:
+        index = None
+    return item_of(run, node, value, index)
+
+
+def _binary(run: Interpreter, node: cst.BinaryOperation) -> Value:
+    # Left-deep chains are walked in a loop: they may be longer than Python's stack.
+    chain = [node]
+    while isinstance(chain[-1].left, cst.BinaryOperation):
+        chain.append(chain[-1].left)
+    left = run.evaluate(chain[-1].left)
+    for operation in reversed(chain):
+        left = _combined(run, operation, left, run.evaluate(operation.right))
+    return left
+
+
+def _combined(run: Interpreter, node: cst.BinaryOperation, left: Value, right: Value) -> Value:
+    if isinstance(node.operator, cst.Add) and (both := merged_parameters([left, right])):
+        return both
+    if isinstance(node.operator, cst.Add) and (left.items is not None and right.items is not None):
+        return Value(Kind.OTHER, items=(*left.items, *right.items))
+    return run.operation(node, (left, right), _arithmetic_kind(left.kind, right.kind))
+
+
+def _arithmetic_kind(left: Kind, right: Kind) -> Kind:
+    kinds = (left, right)
+    if Kind.TENSOR in kinds or Kind.PARAMETER in kinds:
+        return Kind.TENSOR
+    if Kind.ARRAY in kinds:
+        return Kind.ARRAY
+    return Kind.UNKNOWN if Kind.UNKNOWN in kinds else Kind.OTHER
+
+
+def _unary(run: Interpreter, node: cst.UnaryOperation) -> Value:
+    value = run.evaluate(node.expression)
+    if isinstance(node.operator, cst.Not):
+        known = value.constant
+        return Value(Kind.OTHER, ref=Constant(not known)) if isinstance(known, bool) else OTHER
+    kind = Kind.TENSOR if value.kind in _TENSORS else value.kind
+    return run.operation(node, (value,), kind)
+
+
+def _comparison(run: Interpreter, node: cst.Comparison) -> Value:
+    values = [run.evaluate(node.left), *(run.evaluate(c.comparator) for c in node.comparisons)]
+    if len(node.comparisons) == 1 and isinstance(node.comparisons[0].operator, cst.Is | cst.IsNot):
+        return _identity(values[0], values[1], isinstance(node.comparisons[0].operator, cst.Is))
+    if not any(value.kind in _TENSORS for value in values):
+        return OTHER
+    return run.ended(node, values, "no gradient", Kind.TENSOR)
+
+
+def _identity(left: Value, right: Value, positive: bool) -> Value:
+    """`x is None`, decided where x is known to be None, or known to be a tensor or module."""
+    if right.constant is not None:
+        return OTHER
+    if left.constant is None:
+        return Value(Kind.OTHER, ref=Constant(positive))
+    if left.kind in (*_TENSORS, Kind.MODULE) or left.items is not None:
+        return Value(Kind.OTHER, ref=Constant(not positive))
+    return OTHER
+
+
+def _boolean(run: Interpreter, node: cst.BooleanOperation) -> Value:
+    left = run.evaluate(node.left)
+    right = run.evaluate(node.right)
+    if isinstance(left.constant, bool):
+        decided = isinstance(node.operator, cst.And) is not left.constant
+        return left if decided else right
+    if isinstance(right.constant, bool) and isinstance(node.operator, cst.And) is not right.constant:
+        return right
+    return join(left, right)
+
+
+def _conditional(run: Interpreter, node: cst.IfExp) -> Value:
+    test = run.evaluate(node.test).constant
+    if isinstance(test, bool):
+        return run.evaluate(node.body if test else node.orelse)
+    run.unsure += 1
+    result = join(run.evaluate(node.body), run.evaluate(node.orelse))
+    run.unsure -= 1
+    return result
+
+
+def _sequence(run: Interpreter, node: cst.Tuple | cst.List | cst.Set) -> Value:
+    values = [run.evaluate(element.value) for element in node.elements]
+    if (parameters := merged_parameters(values)) is not None:
+        return parameters
+    if any(isinstance(element, cst.StarredElement) for element in node.elements):
+        starred = (
+            element_of(run, value) if isinstance(element, cst.StarredElement) else value
+            for element, value in zip(node.elements, values, strict=True)
+        )
+        return _each_of(list(starred))
+    return Value(Kind.OTHER, items=tuple(values))
+
+
+def _each_of(values: list[Value]) -> Value:
+    result = values[0]
+    for value in values[1:]:
+        result = join(result, value)
+    return Value(Kind.OTHER, ref=Each(result))
+
+
+def _dict(run: Interpreter, node: cst.Dict) -> Value:
+    values = []
+    for element in node.elements:
+        if isinstance(element, cst.DictElement):
+            run.evaluate(element.key)
+        values.append(run.evaluate(element.value))
+    live, cut = gathered(values)
+    return Value(Kind.OTHER, live, cut)
+
+
+def _comprehension(run: Interpreter, node: cst.ListComp | cst.GeneratorExp | cst.SetComp) -> Value:
+    return Value(Kind.OTHER, ref=Each(_in_comprehension(run, node.for_in, node.elt)))
+
+
+def _dict_comprehension(run: Interpreter, node: cst.DictComp) -> Value:
+    live, cut = gathered((_in_comprehension(run, node.for_in, node.key, node.value),))
+    return Value(Kind.OTHER, live, cut)
+
+
+def _in_comprehension(run: Interpreter, loop: cst.CompFor, *results: cst.BaseExpression) -> Value:
+    outer = run.env
+    run.env = dict(outer)
+    inner: cst.CompFor | None = loop
+    while inner is not None:
+        run.bind_target(inner.target, element_of(run, run.evaluate(inner.iter)))
+        for condition in inner.ifs:
+            run.evaluate(condition.test)
+        inner = inner.inner_for_in
+    value = UNKNOWN
+    for result in results:
+        value = run.evaluate(result)
+    run.env = outer
+    return value
+
+
+def _walrus(run: Interpreter, node: cst.NamedExpr) -> Value:
+    value = run.evaluate(node.value)
+    run.bind_target(node.target, value)
+    return value
+
+
+def _await(run: Interpreter, node: cst.Await) -> Value:
+    return run.evaluate(node.expression)
+
+
+def _lambda(run: Interpreter, node: cst.Lambda) -> Value:
+    seen = [
+        run.env[name.value]
+        for name in walk(node.body)
+        if isinstance(name, cst.Name) and name.value in run.env
+    ]
+    live, cut = gathered(seen)
+    return Value(Kind.OTHER, live, cut, ref=Function(node, None, dict(run.env)))
+
+
+def _formatted(run: Interpreter, node: cst.FormattedString) -> Value:
+    for part in node.parts:
+        if isinstance(part, cst.FormattedStringExpression):
+            run.evaluate(part.expression)
+    return OTHER
+
+
+def _yield(run: Interpreter, node: cst.Yield) -> Value:
+    if node.value is not None:
+        inner = node.value.item if isinstance(node.value, cst.From) else node.value
+        value = run.evaluate(inner)
+        run.escape(value)
+        run.frame.returns.append(value)
+    return UNKNOWN
+
+
+def _starred(run: Interpreter, node: cst.StarredElement) -> Value:
+    return run.evaluate(node.value)
+
+
+EXPRESSIONS: dict[type[cst.CSTNode], Callable[[Interpreter, Any], Value]] = {
+    cst.Name: _name,
+    cst.Integer: _literal,
+    cst.Float: _literal,
+    cst.SimpleString: _literal,
+    cst.ConcatenatedString: _literal,
+    cst.FormattedString: _formatted,
+    cst.Attribute: read_attribute,
+    cst.Subscript: _subscript,
+    cst.BinaryOperation: _binary,
+    cst.UnaryOperation: _unary,
+    cst.Comparison: _comparison,
+    cst.BooleanOperation: _boolean,
+    cst.IfExp: _conditional,
+    cst.Tuple: _sequence,
+    cst.List: _sequence,
+    cst.Set: _sequence,
+    cst.Dict: _dict,
+    cst.ListComp: _comprehension,
+    cst.GeneratorExp: _comprehension,
+    cst.SetComp: _comprehension,
+    cst.DictComp: _dict_comprehension,
+    cst.NamedExpr: _walrus,
+    cst.Await: _await,
+    cst.Lambda: _lambda,
+    cst.Yield: _yield,
+    cst.StarredElement: _starred,
+    cst.Call: call,
+}
+"""The transfer function of every expression that can carry a value; others are unknown."""

@@ -1,0 +1,104 @@
+"""Fits the summary of a function to one call: what it says of arguments becomes what they are."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from gradlint.facts.values import SELF, UNKNOWN, Inflow, Source, Thing, Value, substitute
+from gradlint.model import Trainable
+
+if TYPE_CHECKING:
+    from gradlint.facts.interpreter import Interpreter
+
+
+class Fit:
+    """Replaces what a summary says of arguments and instance by what the caller knows of them."""
+
+    def __init__(
+        self, run: Interpreter, receiver: Value | None, given: Mapping[str, Value]
+    ) -> None:
+        self._run = run
+        self._me = receiver.thing if receiver is not None else None
+        self._given = given
+
+    def value(self, value: Value) -> Value:
+        return substitute(value, self.inflow, self.source, self.thing)
+
+    def inflow(self, inflow: Inflow) -> Value | None:
+        name, _, rest = inflow.name.partition(".")
+        if name == SELF.name and rest and self._me is not None:
+            return self._field(rest)
+        value = self._given.get(name)
+        if value is None:
+            return UNKNOWN
+        for index in rest.split(".") if rest else ():
+            if value.items is None or int(index) >= len(value.items):
+                return value
+            value = value.items[int(index)]
+        return value
+
+    def _field(self, name: str) -> Value | None:
+        key = self._key(name)
+        if key is not None and key in self._run.env:
+            return self._run.env[key]
+        return None if self._me is not None and self._me.base == SELF else UNKNOWN
+
+    def _key(self, name: str) -> str | None:
+        """The name under which the caller keeps the attribute of the receiver."""
+        me = self._me
+        if me is None:
+            return None
+        if me.base == SELF and not me.path:
+            return f"{self._run.frame.self_name}.{name}"
+        if me.base.role in ("variable", "argument"):
+            return ".".join((me.base.name, *me.path, name))
+        return None
+
+    def store(self, name: str, value: Value) -> None:
+        key = self._key(name)
+        if key is not None:
+            self._run.env[key] = value
+        if self._me is not None and self._me.base == SELF and not self._me.path:
+            self._run.frame.effects.stores[name] = value
+
+    def source(self, source: Source) -> Source:
+        thing = self.thing(Thing(source.base, source.path, None, source.trainable)).thing
+        if thing is None:
+            return source
+        trainable = source.trainable
+        if trainable is Trainable.MAYBE and not source.is_parameter:
+            trainable = thing.trainable
+        return Source(thing.base, thing.path, trainable, source.is_parameter)
+
+    def things(self, things: tuple[Thing, ...]) -> tuple[Thing, ...]:
+        """The objects that an optimizer holds, as the caller reaches them."""
+        seen = (self.thing(thing).thing for thing in things)
+        return tuple(thing for thing in seen if thing is not None)
+
+    def thing(self, thing: Thing) -> Value:
+        if thing.base == SELF:
+            start = Value(ref=self._me) if self._me is not None else None
+        elif thing.base.role == "argument":
+            start = self._given.get(thing.base.name)
+        else:
+            start = None
+        if start is None or start.thing is None:
+            return Value(ref=thing)
+        return _descend(start, thing)
+
+
+def _descend(start: Value, below: Thing) -> Value:
+    """The object that `below`, a path from `start`, leads to."""
+    value, path = start, below.path
+    while path and value.thing is not None and value.thing.bound:
+        bound = dict(value.thing.bound).get(path[0])
+        if bound is None or bound.thing is None:
+            break
+        value, path = bound, path[1:]
+    if not path:
+        return value
+    thing = value.thing
+    assert thing is not None
+    return Value(ref=replace(below, base=thing.base, path=(*thing.path, *path)))

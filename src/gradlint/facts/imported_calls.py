@@ -1,0 +1,315 @@
+"""Calls of imported functions and classes: torch by its tables, others by what is common."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import libcst as cst
+
+from gradlint.facts.arguments import Arguments
+from gradlint.facts.calls import call_value, unknown_call
+from gradlint.facts.elements import element_of, joint_trainable, merged_parameters
+from gradlint.facts.modes import mode_of
+from gradlint.facts.state import Backward
+from gradlint.facts.values import (
+    OTHER,
+    TENSOR,
+    UNKNOWN,
+    Each,
+    ParametersOf,
+    Source,
+    Thing,
+    Value,
+    gathered,
+    join_all,
+)
+from gradlint.knowledge.modules import CONTAINERS, NOT_LAYERS, must_have_no_parameters
+from gradlint.knowledge.ops import FUNCTIONS, VALUES_AND_INDICES, Flow
+from gradlint.model import Kind, Trainable
+
+if TYPE_CHECKING:
+    from gradlint.facts.interpreter import Interpreter
+
+_TENSORS = (Kind.TENSOR, Kind.PARAMETER)
+
+
+def imported_call(run: Interpreter, node: cst.Call, name: str, arguments: Arguments) -> Value:
+    """The value of calling `name`, a canonical name."""
+    special = _SPECIAL.get(name)
+    if special is not None:
+        return special(run, node, name, arguments)
+    for prefix, transfer in _FAMILIES:
+        if name.startswith(prefix):
+            return transfer(run, node, name, arguments)
+    return _foreign(run, node, name, arguments)
+
+
+# ----------------------------------------------------------------------------- torch functions
+
+
+def _torch(run: Interpreter, node: cst.Call, name: str, arguments: Arguments) -> Value:
+    """A function that works on tensors."""
+    value = by_flow(run, node, FUNCTIONS.get(name, Flow.PASSES), arguments.all)
+    return with_indices(run, node, name.rpartition(".")[2], value)
+
+
+def with_indices(run: Interpreter, node: cst.CSTNode, name: str, value: Value) -> Value:
+    """The result of topk, sort, max over a dim: values with a graph, and indices without."""
+    if name not in VALUES_AND_INDICES or not (value.live or value.cut):
+        return value
+    indices = run.ended(node, [value], "no gradient", Kind.TENSOR)
+    return replace(value, items=(replace(value, items=None), indices))
+
+
+def by_flow(run: Interpreter, node: cst.CSTNode, flow: Flow, inputs: list[Value]) -> Value:
+    """The result of an operation with this effect on the graph."""
+    if flow is Flow.PASSES:
+        return run.operation(node, inputs)
+    if flow is Flow.NEW:
+        return TENSOR
+    if flow is Flow.NO_TENSOR:
+        return OTHER
+    if flow is Flow.DETACHES:
+        whole = inputs[0] if inputs else UNKNOWN
+        return run.severed(node, whole, "detach", Kind.TENSOR)
+    if flow is Flow.TO_HOST:
+        return run.ended(node, inputs, "host", Kind.OTHER)
+    causes = {Flow.COPIES: "copy", Flow.ZERO_GRADIENT: "zero gradient"}
+    return run.ended(node, inputs, causes.get(flow, "no gradient"), Kind.TENSOR)
+
+
+def _parameter(run: Interpreter, node: cst.Call, name: str, arguments: Arguments) -> Value:
+    wanted = arguments.get(1, "requires_grad")
+    trainable = Trainable.YES
+    if wanted is not None and wanted.constant is not True:
+        trainable = Trainable.NO if wanted.constant is False else Trainable.MAYBE
+    thing = Thing(run.make(node), trainable=trainable)
+    if trainable is Trainable.NO:
+        return Value(Kind.TENSOR, ref=thing)
+    return Value(Kind.PARAMETER, run.source(thing, is_parameter=True), ref=thing)
+
+
+def _initialise(run: Interpreter, node: cst.Call, name: str, arguments: Arguments) -> Value:
+    return arguments.positional[0] if arguments.positional else UNKNOWN
+
+
+def _first(run: Interpreter, node: cst.Call, name: str, arguments: Arguments) -> Value:
+    """compile(model), weight_norm(layer), DataParallel(model): what it is given, wrapped."""
+    return arguments.positional[0] if arguments.positional else UNKNOWN
+
+
+def _as_tensor(run: Interpreter, node: cst.Call, name: str, arguments: Arguments) -> Value:
+    """as_tensor(x): x itself when it is a tensor, a copy of a list of numbers."""
+    value = arguments.get(0, "data") or UNKNOWN
+    if value.kind in _TENSORS:
+        return value
+    return run.ended(node, [value], "copy", Kind.TENSOR)
+
+
+def _from_numpy(run: Interpreter, node: cst.Call, name: str, arguments: Arguments) -> Value:
+    _, cut = gathered(arguments.all)
+    return Value(Kind.TENSOR, cut=cut)
+
+
+def _rewrap(run: Interpreter, node: cst.Call, name: str, arguments: Arguments) -> Value:
+    return run.ended(node, arguments.positional[:1], "copy", Kind.TENSOR)
+
+
+def _gradients(run: Interpreter, node: cst.Call, name: str, arguments: Arguments) -> Value:
+    """autograd.grad(loss, inputs): the loss is differentiated here."""
+    run.escape(*arguments.all)
+    return Value(Kind.OTHER, ref=Each(TENSOR))
+
+
+def _backward(run: Interpreter, node: cst.Call, name: str, arguments: Arguments) -> Value:
+    for value in arguments.positional[:1]:
+        run.frame.effects.timeline.append(Backward(value, run.place(node)))
+    return OTHER
+
+
+def _checkpoint(run: Interpreter, node: cst.Call, name: str, arguments: Arguments) -> Value:
+    if not arguments.positional:
+        return UNKNOWN
+    function, *given = arguments.positional
+    return call_value(run, node, function, Arguments(given, {}, ()))
+
+
+def _switch(run: Interpreter, node: cst.Call, name: str, arguments: Arguments) -> Value:
+    """set_grad_enabled(False) as a statement holds until something else is said."""
+    if run.is_statement(node):
+        _, run.mode = mode_of(run, node, node)
+    return UNKNOWN
+
+
+def _packed(run: Interpreter, node: cst.Call, name: str, arguments: Arguments) -> Value:
+    """A PackedSequence: not a tensor, though its data attribute is one."""
+    live, cut = gathered(arguments.all)
+    return Value(Kind.OTHER, live, cut)
+
+
+def _nothing(run: Interpreter, node: cst.Call, name: str, arguments: Arguments) -> Value:
+    return OTHER
+
+
+def _unknown_torch(run: Interpreter, node: cst.Call, name: str, arguments: Arguments) -> Value:
+    live, cut = gathered(arguments.all)
+    return Value(Kind.UNKNOWN, live, cut)
+
+
+# -------------------------------------------------------------------------------- torch.nn
+
+
+def _layer(run: Interpreter, node: cst.Call, name: str, arguments: Arguments) -> Value:
+    """A layer or container of torch.nn."""
+    if not name.rpartition(".")[2][:1].isupper():
+        return run.operation(node, arguments.all, Kind.UNKNOWN)
+    if name in CONTAINERS:
+        return _container(run, node, arguments)
+    trainable = Trainable.YES
+    literals = {k: v.constant for k, v in arguments.keywords.items()}
+    if name in NOT_LAYERS or must_have_no_parameters(name, literals):
+        trainable = Trainable.NO
+    elif wrapped := [v for v in arguments.positional if v.kind is Kind.MODULE]:
+        trainable = joint_trainable(wrapped)
+    return Value(Kind.MODULE, ref=Thing(run.make(node), trainable=trainable))
+
+
+def _container(run: Interpreter, node: cst.Call, arguments: Arguments) -> Value:
+    members: list[Value] = []
+    for value in arguments.all:
+        if value.items is not None:
+            members.extend(value.items)
+        elif value.thing is not None and value.kind is not Kind.UNKNOWN:
+            members.append(value)
+        else:
+            members.append(element_of(run, value))
+    trainable = joint_trainable(members) if members else Trainable.MAYBE
+    classes = {member.thing.cls if member.thing is not None else None for member in members}
+    element = classes.pop() if len(classes) == 1 else None
+    return Value(Kind.MODULE, ref=Thing(run.make(node), (), None, trainable, element))
+
+
+def _optimizer(run: Interpreter, node: cst.Call, name: str, arguments: Arguments) -> Value:
+    if ".lr_scheduler." in name or ".swa_utils." in name:
+        return UNKNOWN
+    given = arguments.get(0, "params")
+    things = things_in(given) if given is not None else ()
+    run.frame.effects.optimized.append(things)
+    return Value(Kind.OPTIMIZER, ref=ParametersOf(things))
+
+
+def things_in(value: Value) -> tuple[Thing, ...]:
+    """Whose parameters an optimizer is given; empty when some of it cannot be told."""
+    if isinstance(value.ref, ParametersOf):
+        return value.ref.things
+    if value.items is not None:
+        parts = [things_in(item) for item in value.items]
+        return tuple(t for part in parts for t in part) if all(parts) else ()
+    if isinstance(value.ref, Each):
+        return things_in(value.ref.element)
+    if value.kind is Kind.PARAMETER and isinstance(value.ref, Thing):
+        return (value.ref,)
+    origins = value.live | {severed.origin for severed in value.cut}
+    sources = [o for o in origins if isinstance(o, Source)]
+    if value.kind is Kind.OTHER and origins and len(sources) == len(origins):
+        return tuple(Thing(s.base, s.path, None, s.trainable) for s in sources)
+    return ()
+
+
+# ------------------------------------------------------------------------------------ others
+
+
+def _deepcopy(run: Interpreter, node: cst.Call, name: str, arguments: Arguments) -> Value:
+    """A copy of a module is a module of its own."""
+    value = arguments.positional[0] if arguments.positional else UNKNOWN
+    if isinstance(value.ref, Thing):
+        old = value.ref
+        thing = Thing(run.make(node), (), old.cls, old.trainable, old.element)
+        return Value(value.kind, ref=thing)
+    return Value(value.kind, value.live, value.cut, value.items)
+
+
+def _chain(run: Interpreter, node: cst.Call, name: str, arguments: Arguments) -> Value:
+    """itertools.chain(a, b): the elements of both."""
+    merged = merged_parameters(arguments.positional)
+    if merged is not None:
+        return merged
+    elements = [element_of(run, value) for value in arguments.positional]
+    return Value(Kind.OTHER, ref=Each(join_all(elements) or UNKNOWN))
+
+
+def _numpy(run: Interpreter, node: cst.Call, name: str, arguments: Arguments) -> Value:
+    return run.ended(node, arguments.all, "host", Kind.ARRAY)
+
+
+def _math(run: Interpreter, node: cst.Call, name: str, arguments: Arguments) -> Value:
+    return run.ended(node, arguments.all, "host", Kind.OTHER)
+
+
+def _rearrange(run: Interpreter, node: cst.Call, name: str, arguments: Arguments) -> Value:
+    return run.operation(node, arguments.all)
+
+
+def _foreign(run: Interpreter, node: cst.Call, name: str, arguments: Arguments) -> Value:
+    """Something of a package that is not in reach: an object if it is a class, else unknown."""
+    if name.rpartition(".")[2][:1].isupper():
+        run.escape(*arguments.all)
+        live, cut = gathered(arguments.all)
+        return Value(Kind.UNKNOWN, live, cut, ref=Thing(run.make(node)))
+    return unknown_call(run, node, UNKNOWN, arguments)
+
+
+Transfer = Callable[["Interpreter", cst.Call, str, Arguments], Value]
+
+_SPECIAL: dict[str, Transfer] = {
+    "torch.nn.Parameter": _parameter,
+    "torch.nn.Buffer": lambda *_: TENSOR,
+    "torch.Tensor": lambda *_: TENSOR,
+    "torch.as_tensor": _as_tensor,
+    "torch.asarray": _as_tensor,
+    "torch.from_numpy": _from_numpy,
+    "torch.autograd.Variable": _rewrap,
+    "torch.autograd.grad": _gradients,
+    "torch.autograd.backward": _backward,
+    "torch.utils.checkpoint.checkpoint": _checkpoint,
+    "torch.set_grad_enabled": _switch,
+    "torch.compile": _first,
+    "torch.jit.script": _first,
+    "torch.nn.DataParallel": _first,
+    "torch.nn.parallel.DistributedDataParallel": _first,
+    "torch.nn.utils.rnn.pack_padded_sequence": _packed,
+    "torch.nn.utils.rnn.pack_sequence": _packed,
+    "torch.nn.utils.weight_norm": _first,
+    "torch.nn.utils.spectral_norm": _first,
+    "torch.nn.utils.rnn.pad_packed_sequence": _torch,
+    "torch.nn.utils.rnn.pad_sequence": _torch,
+    "torch.nn.utils.parameters_to_vector": _torch,
+    "torch.load": lambda *_: UNKNOWN,
+    "torch.save": _nothing,
+    "torch.device": _nothing,
+    "itertools.chain": _chain,
+    "copy.deepcopy": _deepcopy,
+    "copy.copy": _deepcopy,
+}
+"""Functions whose effect is their own."""
+
+_FAMILIES: tuple[tuple[str, Transfer], ...] = (
+    ("torch.nn.functional.", _torch),
+    ("torch.nn.init.", _initialise),
+    ("torch.nn.utils.parametrizations.", _first),
+    ("torch.nn.utils.", _nothing),
+    ("torch.nn.", _layer),
+    ("torch.optim.", _optimizer),
+    ("torch.utils.", _unknown_torch),
+    ("torch.distributed.", _unknown_torch),
+    ("torch.distributions.", _unknown_torch),
+    ("torch.cuda.", _unknown_torch),
+    ("torch.backends.", _nothing),
+    ("torch.", _torch),
+    ("einops.", _rearrange),
+    ("numpy.", _numpy),
+    ("math.", _math),
+)
+"""Packages of functions with a common effect; the first prefix that fits decides."""

@@ -1,0 +1,220 @@
+"""Instances of classes of this file: what __init__ says about their attributes."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import libcst as cst
+
+from gradlint.facts.binding import instance, symbolic
+from gradlint.facts.classes import ClassFacts
+from gradlint.facts.elements import joint_trainable, trainable_of
+from gradlint.facts.values import (
+    NOTHING,
+    SELF,
+    UNBROKEN,
+    Base,
+    Bound,
+    Each,
+    Function,
+    Inflow,
+    ParametersOf,
+    Source,
+    Thing,
+    Value,
+    substitute,
+)
+from gradlint.knowledge.training import BUILDERS
+from gradlint.model import Kind, Trainable
+
+if TYPE_CHECKING:
+    from gradlint.facts.interpreter import Interpreter
+    from gradlint.facts.state import Effects
+
+
+def prepare(run: Interpreter, cls: ClassFacts) -> ClassFacts:
+    """Fill in what the class itself says, whatever its constructor is given."""
+    if not cls.prepared:
+        cls.prepared = True
+        _build(run, cls, {})
+    return cls
+
+
+def _build(run: Interpreter, cls: ClassFacts, given: dict[str, Value]) -> dict[str, Value]:
+    """Run the methods that set attributes; returns those that the constructor was handed."""
+    bound: dict[str, Value] = {}
+    for name in BUILDERS:
+        found = cls.method(name)
+        if found is None:
+            continue
+        function = Function(found[1], found[0])
+        summary = run.summary(function, instance(cls), given if name == "__init__" else {})
+        if summary is not None:
+            bound.update(_take_attributes(cls, summary.effects))
+    _class_level(run, cls)
+    return bound
+
+
+def _take_attributes(cls: ClassFacts, effects: Effects) -> dict[str, Value]:
+    bound = {}
+    for name, value in effects.stores.items():
+        if isinstance(value.ref, Thing) and value.ref.base.role == "argument":
+            bound[name] = value
+        cls.attributes[name] = as_attribute(value, name)
+    cls.marks.extend((mark.path, mark.frozen) for mark in effects.marks if mark.base == SELF)
+    for things in effects.optimized:
+        paths = tuple(thing.path for thing in things if thing.base == SELF)
+        if len(paths) == len(things):
+            cls.optimized.append(paths)  # empty when what it holds cannot be told
+    return bound
+
+
+def _class_level(run: Interpreter, cls: ClassFacts) -> None:
+    for facts in reversed(cls.lineage):
+        if facts is not cls:
+            prepare(run, facts)
+            for name, value in facts.attributes.items():
+                cls.attributes.setdefault(name, value)
+
+
+def as_attribute(value: Value, name: str) -> Value:
+    """The value as it is seen from any method: without graphs and constants of one constructor."""
+    if value.items is not None:
+        items = tuple(as_attribute(item, name) for item in value.items)
+        return Value(value.kind, items=items)
+    ref = value.ref
+    if isinstance(ref, Each):
+        return Value(value.kind, ref=Each(as_attribute(ref.element, name)))
+    live = frozenset(o for o in value.live if isinstance(o, Source))
+    if isinstance(ref, Thing):
+        if ref.base != SELF:
+            ref = replace(ref, base=SELF, path=(name,), bound=())
+        if value.kind is Kind.PARAMETER and live:
+            live = frozenset({Source(SELF, ref.path, ref.trainable, True)})
+        return Value(value.kind, live if value.kind is Kind.PARAMETER else NOTHING, ref=ref)
+    if isinstance(ref, ParametersOf):
+        inside = all(thing.base == SELF for thing in ref.things)
+        return Value(value.kind, ref=ref if inside else ParametersOf(()))
+    if isinstance(ref, Function | Bound):
+        return Value(value.kind, ref=ref)
+    kind = value.kind if value.kind is not Kind.OTHER else Kind.UNKNOWN
+    if value.kind is Kind.OTHER and value.constant is None:
+        return Value(Kind.OTHER)  # set to None: what it becomes later is not known
+    return Value(kind)
+
+
+def build_instance(
+    run: Interpreter, node: cst.CSTNode, cls: ClassFacts, given: dict[str, Value]
+) -> Value:
+    """The object that `cls(...)` makes, with what its literal and class-typed arguments imply."""
+    prepare(run, cls)
+    variant, handed = _variant(run, cls, given)
+    bound = tuple(
+        (name, actual)
+        for name, value in handed.items()
+        if (actual := given.get(_argument_name(value))) is not None
+    )
+    thing = Thing(run.make(node), (), variant, trainable_class(run, variant), None, bound)
+    return instance(variant, thing)
+
+
+def _argument_name(value: Value) -> str:
+    assert isinstance(value.ref, Thing)
+    return value.ref.base.name if not value.ref.path else ""
+
+
+def _variant(
+    run: Interpreter, cls: ClassFacts, given: dict[str, Value]
+) -> tuple[ClassFacts, dict[str, Value]]:
+    """The class as built with these arguments; the same variant for arguments of one kind."""
+    found = cls.method("__init__")
+    scope = id(found[1]) if found is not None else 0
+    seen = {name: symbolic(value, name, scope) for name, value in given.items()}
+    key = (cls, tuple(sorted(seen.items(), key=lambda item: item[0])))
+    if key not in run.variants:
+        variant = replace(cls, attributes={}, made=cls.made, marks=[], optimized=[], prepared=True)
+        run.variants[key] = (variant, {})
+        handed = _build(run, variant, seen)
+        run.variants[key] = (variant, handed)
+    return run.variants[key]
+
+
+def trainable_class(run: Interpreter, cls: ClassFacts) -> Trainable:
+    """Whether an instance owns parameters that are meant to be trained."""
+    prepare(run, cls)
+    if ((), True) in cls.marks and ((), False) not in cls.marks:
+        return Trainable.NO
+    mine = joint_trainable([v for v in cls.attributes.values() if _owns_parameters(v)])
+    if mine is Trainable.YES or not cls.must_be_module:
+        return mine
+    return Trainable.MAYBE if cls.inherits_unknown or mine is Trainable.MAYBE else Trainable.NO
+
+
+def _owns_parameters(value: Value) -> bool:
+    return value.ref is not None and trainable_of(value) is not Trainable.NO
+
+
+# ------------------------------------------------------------------------------- attributes
+
+
+def attribute_of(
+    run: Interpreter, node: cst.CSTNode, receiver: Value, name: str
+) -> Value | None:
+    """The value of an attribute or method of an instance, or None if the class doesn't say."""
+    thing = receiver.thing
+    if thing is None or thing.cls is None:
+        return None
+    for attribute, value in thing.bound:
+        if attribute == name:
+            return value
+    prepare(run, thing.cls)
+    known = thing.cls.attributes.get(name)
+    if known is not None and not _says_nothing(known):
+        return known if thing.base == SELF and not thing.path else _seen_from(known, thing)
+    method = thing.cls.method(name)
+    if method is None:
+        return None
+    owner, function = method
+    value = Value(Kind.OTHER, ref=Bound(Function(function, owner), receiver))
+    return _property(run, node, value, function)
+
+
+def _says_nothing(value: Value) -> bool:
+    return value.kind is Kind.UNKNOWN and value.ref is None
+
+
+def _property(
+    run: Interpreter, node: cst.CSTNode, value: Value, function: cst.FunctionDef
+) -> Value:
+    names = [getattr(d.decorator, "value", None) for d in function.decorators]
+    if "property" in names or "cached_property" in names:
+        assert isinstance(value.ref, Bound)
+        return run.call_function(node, value.ref.function, value.ref.receiver, [], {})
+    return value
+
+
+def _seen_from(value: Value, at: Thing) -> Value:
+    """An attribute of the class of `at`, with paths that start where `at` does."""
+
+    def source(one: Source) -> Source:
+        return replace(one, base=at.base, path=_below(one.base, one.path)[1])
+
+    def thing(one: Thing) -> Value:
+        base, path = _below(one.base, one.path)
+        return Value(value.kind, ref=replace(one, base=base, path=path))
+
+    def _below(base: Base, path: tuple[str, ...]) -> tuple[Base, tuple[str, ...]]:
+        return (at.base, (*at.path, *path)) if base == SELF else (base, path)
+
+    return substitute(value, _nothing, source, thing)
+
+
+def _nothing(inflow: Inflow) -> Value:
+    return Value()
+
+
+def parameters_of(receiver: Value, named: bool) -> Value:
+    """What parameters() or named_parameters() of a module returns."""
+    assert isinstance(receiver.ref, Thing)
+    return Value(Kind.OTHER, NOTHING, UNBROKEN, None, ParametersOf((receiver.ref,), named))

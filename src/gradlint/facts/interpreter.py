@@ -1,0 +1,427 @@
+"""Runs functions abstractly: each once per kind of arguments, and fits the summary to each call."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import libcst as cst
+
+from gradlint.facts.attributes import store_attribute
+from gradlint.facts.binding import (
+    bind,
+    first_parameter,
+    has_decorator,
+    instance,
+    is_static,
+    parameters_of,
+    symbolic,
+)
+from gradlint.facts.classes import ClassFacts
+from gradlint.facts.declare import Declarations
+from gradlint.facts.elements import unpacked
+from gradlint.facts.evidence import from_annotation, kind_by_use
+from gradlint.facts.expressions import EXPRESSIONS
+from gradlint.facts.fitting import Fit
+from gradlint.facts.index import Indexer
+from gradlint.facts.method_calls import in_place
+from gradlint.facts.modes import decorated_mode
+from gradlint.facts.recorder import Context, Recorder
+from gradlint.facts.state import Backward, Effects, Frame, Mark, State, Step
+from gradlint.facts.statements import STATEMENTS
+from gradlint.facts.values import (
+    NONE,
+    NOTHING,
+    SELF,
+    UNKNOWN,
+    Base,
+    Bound,
+    Class,
+    Constant,
+    Each,
+    Function,
+    Imported,
+    Inflow,
+    Source,
+    Super,
+    Thing,
+    Value,
+    flat,
+    gathered,
+    join_all,
+    substitute,
+)
+from gradlint.knowledge.training import INITIALISERS
+from gradlint.model import Form, Kind, Trainable
+from gradlint.syntax.names import canonical, dotted
+
+_DEPTH = 14  # calls within calls, beyond which a call is taken as an operation on its arguments
+_STEPS = 400_000  # statements interpreted for one file, beyond which calls are no longer followed
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """What a function does, in terms of its arguments and its instance."""
+
+    returned: Value
+    effects: Effects
+
+
+class Interpreter(State):
+    """One file. Transfer functions for nodes live in statements and expressions."""
+
+    def __init__(self, declarations: Declarations) -> None:
+        super().__init__()
+        self.declarations = declarations
+        self.recorder = Recorder()
+        self.indexer = Indexer()
+        self.intents: dict[int, tuple[Form, str]] = {}
+        self.hooks: dict[tuple[int, Base, tuple[str, ...]], Value] = {}
+        self.variants: dict[object, tuple[ClassFacts, dict[str, Value]]] = {}
+        self.local_classes: list[ClassFacts] = []
+        self._local_classes: dict[int, ClassFacts] = {}
+        self._summaries: dict[object, Summary] = {}
+        self._active: set[object] = set()
+        self._depth = 0
+        self._steps = 0
+
+    @cached_property
+    def read_from_outside(self) -> frozenset[str]:
+        """Attributes that the file reads of anything but `self`."""
+        return frozenset(
+            name
+            for body in self.declarations.bodies
+            for node in body
+            for head, names in self.indexer.of(node).loaded.items()
+            if head != "self" and not head.startswith("self.")
+            for name in names
+        )
+
+    # ------------------------------------------------------------------------------ dispatch
+
+    def evaluate(self, node: cst.BaseExpression) -> Value:
+        """What `node` evaluates to, recording what it does."""
+        transfer = EXPRESSIONS.get(type(node))
+        return transfer(self, node) if transfer is not None else UNKNOWN
+
+    def execute(self, body: Iterable[cst.CSTNode]) -> None:
+        """Run statements in order, until one leaves the block."""
+        for node in body:
+            if self.dead:
+                return
+            self._steps += 1
+            transfer = STATEMENTS.get(type(node))
+            if transfer is not None:
+                transfer(self, node)
+
+    def block(self, body: cst.BaseSuite) -> None:
+        """Run an indented block, or the statements after a colon."""
+        if isinstance(body, cst.IndentedBlock):
+            self.execute(body.body)
+        else:
+            self.execute((body,))
+
+    def lookup(self, name: str) -> Value:
+        """The value of a name: local, global, a class or a function of this file."""
+        value = self.env.get(name)
+        if value is None:
+            value = self.globals.get(name)
+        if value is not None:
+            return value
+        if name in self.declarations.classes:
+            return Value(ref=Class(self.declarations.classes[name]))
+        if name in self.declarations.functions:
+            return Value(Kind.OTHER, ref=Function(self.declarations.functions[name], None))
+        imported = self.declarations.imports.resolve(name)
+        return Value(ref=Imported(imported)) if imported is not None else UNKNOWN
+
+    def known_by_use(self, name: str, value: Value) -> Value:
+        """A value of which nothing else is known, by the methods that this function calls on it."""
+        if value.kind is not Kind.UNKNOWN or isinstance(value.ref, Class | Imported | Super):
+            return value
+        kind = kind_by_use(self.used_of(name))
+        return value if kind is Kind.UNKNOWN else replace(value, kind=kind)
+
+    def identity(self, thing: Thing) -> tuple[int, Base, tuple[str, ...]]:
+        """What tells an object from others while the file runs: paths of self go with a class."""
+        cls = self.frame.cls if thing.base == SELF else None
+        return id(cls.node) if cls is not None else 0, thing.base, thing.path
+
+    def member_uses(self, cls: ClassFacts, name: str) -> frozenset[str]:
+        """Which attributes the methods of a class use of `self.name`."""
+        found: frozenset[str] = frozenset()
+        for facts in cls.lineage:
+            found |= self.indexer.of(facts.node).attributes_of(f"self.{name}")
+        return found
+
+    def is_internal(self, cls: ClassFacts, name: str) -> bool:
+        """Whether an attribute is state of the class: read by its methods, and by nobody else."""
+        inside = any(
+            name in self.indexer.of(facts.node).loaded.get("self", ()) for facts in cls.lineage
+        )
+        return inside and name not in self.read_from_outside
+
+    def imported(self, name: str | None) -> str | None:
+        """The canonical name of a dotted name that is imported and not shadowed by a variable."""
+        if name is None:
+            return None
+        head, _, rest = name.partition(".")
+        value = self.env.get(head)
+        if value is None:
+            value = self.globals.get(head)
+        if value is None:
+            return self.declarations.imports.resolve(name)
+        if not isinstance(value.ref, Imported):
+            return None
+        return canonical(f"{value.ref.name}.{rest}" if rest else value.ref.name)
+
+    def context(self) -> Context:
+        """Where the interpretation stands, for a record."""
+        block = self.mode.block if self.mode is not None else None
+        return Context(self.frame.symbol, self.frame.in_initialiser, block)
+
+    def is_statement(self, node: cst.CSTNode) -> bool:
+        """True when the value of `node` is thrown away."""
+        return isinstance(self.statement, cst.Expr) and self.statement.value is node
+
+    def used_of(self, name: str) -> frozenset[str]:
+        """Which attributes the current function uses of a name."""
+        return self.frame.index.attributes_of(name)
+
+    def bind_target(
+        self, target: cst.CSTNode, value: Value, source: cst.CSTNode | None = None
+    ) -> None:
+        """`target = value`; `source` is the expression that gave the value."""
+        if isinstance(target, cst.Name):
+            base = Base("variable", target.value, self.frame.scope)
+            self.env[target.value] = self.name_made(value, base)
+        elif isinstance(target, cst.Tuple | cst.List):
+            for element, part in zip(
+                target.elements, unpacked(self, value, len(target.elements)), strict=True
+            ):
+                self.bind_target(element.value, part)
+        elif isinstance(target, cst.Attribute):
+            store_attribute(self, target, value, source)
+        elif isinstance(target, cst.Subscript):
+            self._store_item(target, value)
+
+    def _store_item(self, target: cst.Subscript, value: Value) -> None:
+        whole = self.evaluate(target.value)
+        if whole.kind in (Kind.TENSOR, Kind.PARAMETER):
+            in_place(self, target, target.value, whole, [value])
+            return
+        name = dotted(target.value)
+        if name is None or name not in self.env or "." in name:
+            self.escape(value)
+        elif whole.kind is not Kind.MODULE:
+            live, cut = gathered((whole, value))
+            self.env[name] = Value(whole.kind, live, cut)
+
+    # ----------------------------------------------------------------------------- functions
+
+    def declare_local(self, node: cst.ClassDef) -> ClassFacts:
+        """A class that stands inside a function; its methods are run like those of any class."""
+        known = self._local_classes.get(id(node))
+        if known is None:
+            known = self._local_classes[id(node)] = self.declarations.declare_class(node)
+            self.local_classes.append(known)
+        return known
+
+    def run_closure(self, node: cst.FunctionDef) -> None:
+        """Run a local function on arguments of which nothing is known, for what it records."""
+        index = self.indexer.of(node)
+        keywords = {
+            p.name.value: self._from_evidence(p, index.attributes_of(p.name.value))
+            for p in parameters_of(node)
+        }
+        function = Function(node, None, self.env)
+        dead, env = self.dead, dict(self.env)
+        result = self._call_inline(node, function, [], keywords)
+        self.escape(result)
+        self.dead, self.env = dead, env
+
+    def call_function(
+        self,
+        node: cst.CSTNode,
+        function: Function,
+        receiver: Value | None,
+        args: list[Value],
+        keywords: dict[str, Value],
+    ) -> Value:
+        """The result of calling a function of this file, with its effects taken over."""
+        if function.closure is not None or isinstance(function.node, cst.Lambda):
+            return self._call_inline(node, function, args, keywords)
+        given = bind(function.node, receiver, args, keywords)
+        scope = id(function.node)
+        seen = {name: symbolic(value, name, scope) for name, value in given.items()}
+        summary = self.summary(function, receiver, seen)
+        if summary is None:
+            everything = [*args, *keywords.values()]
+            return self.operation(node, everything, Kind.UNKNOWN)
+        return self._fit(node, summary, receiver, given)
+
+    def summary(
+        self, function: Function, receiver: Value | None, seen: Mapping[str, Value]
+    ) -> Summary | None:
+        """The summary for arguments of these kinds; None inside itself or too deep."""
+        me = receiver.thing if receiver is not None else None
+        cls = me.cls if me is not None else None
+        key = (id(function.node), function.cls, cls, tuple(sorted(seen.items(), key=_first)))
+        found = self._summaries.get(key)
+        if found is None and key not in self._active and self._depth < _DEPTH and self._steps < _STEPS:
+            self._active.add(key)
+            found = self._summaries[key] = self._summarise(function, receiver, cls, seen)
+            self._active.discard(key)
+        return found
+
+    def _summarise(
+        self,
+        function: Function,
+        receiver: Value | None,
+        cls: ClassFacts | None,
+        seen: Mapping[str, Value],
+    ) -> Summary:
+        node = function.node
+        assert isinstance(node, cst.FunctionDef)
+        frame = self._frame_of(node, function.cls, cls if cls is not None else function.cls)
+        outer = (self.env, self.mode, self.dead, self.frame, self.statement)
+        around = (self.unsure, self.loops, self.jumps)
+        if self.frame.scope == 0:
+            self.globals = self.env
+        self.env, self.mode, self.dead, self.frame = {}, None, False, frame
+        self.unsure, self.loops, self.jumps = 0, 0, []
+        self._depth += 1
+        self._enter(node, function.cls, cls, seen, receiver)
+        self.block(node.body)
+        self._depth -= 1
+        self.env, self.mode, self.dead, self.frame, self.statement = outer
+        self.unsure, self.loops, self.jumps = around
+        frame.effects.reached.add(id(node))
+        return Summary(join_all(frame.returns) or NONE, frame.effects)
+
+    def _frame_of(
+        self, node: cst.FunctionDef, owner: ClassFacts | None, cls: ClassFacts | None
+    ) -> Frame:
+        name = node.name.value
+        symbol = f"{owner.name}.{name}" if owner is not None else name
+        first = first_parameter(node) if owner is not None and not is_static(node) else None
+        return Frame(symbol, id(node), owner, first, name in INITIALISERS)
+
+    def _enter(
+        self,
+        node: cst.FunctionDef,
+        owner: ClassFacts | None,
+        cls: ClassFacts | None,
+        seen: Mapping[str, Value],
+        receiver: Value | None,
+    ) -> None:
+        """Bind the parameters and take up the mode that a decorator sets."""
+        index = self.frame.index = self.indexer.of(node)
+        for parameter in parameters_of(node):
+            name = parameter.name.value
+            value = seen.get(name)
+            if value is None:
+                value = self._from_evidence(parameter, index.attributes_of(name))
+            elif value.kind is Kind.UNKNOWN:
+                value = self._sharpened(value, parameter, index.attributes_of(name))
+            self.env[name] = value
+        facts = cls if cls is not None else owner
+        if self.frame.self_name is not None and receiver is not None and facts is not None:
+            of_class = isinstance(receiver.ref, Class) or has_decorator(node, "classmethod")
+            me = Value(ref=Class(facts)) if of_class else instance(facts)
+            self.env[self.frame.self_name] = me
+        self.mode = decorated_mode(self, node)
+
+    def _from_evidence(self, parameter: cst.Param, used: frozenset[str]) -> Value:
+        name = parameter.name.value
+        thing = Thing(Base("argument", name, self.frame.scope))
+        value = Value(live=frozenset({Inflow(name)}), ref=thing)
+        return self._sharpened(value, parameter, used)
+
+    def _sharpened(self, value: Value, parameter: cst.Param, used: frozenset[str]) -> Value:
+        annotated = None
+        if parameter.annotation is not None:
+            hint = parameter.annotation.annotation
+            annotated = from_annotation(hint, self.declarations.resolve)
+            cls = self.declarations.classes.get(dotted(hint) or "")
+            if cls is not None and value.thing is not None and value.thing.cls is None:
+                return instance(cls, value.thing)
+        if annotated is None:
+            return replace(value, kind=kind_by_use(used))
+        if isinstance(annotated.ref, Each):
+            element = replace(annotated.ref.element, live=value.live, cut=value.cut)
+            return Value(annotated.kind, ref=Each(element))
+        if annotated.kind is Kind.PARAMETER and value.thing is not None:
+            live = self.source(value.thing, is_parameter=True)
+            return replace(value, kind=annotated.kind, live=live)
+        return replace(value, kind=annotated.kind)
+
+    # -------------------------------------------------------------- fitting a summary to a call
+
+    def _fit(
+        self,
+        node: cst.CSTNode,
+        summary: Summary,
+        receiver: Value | None,
+        given: Mapping[str, Value],
+    ) -> Value:
+        fit = Fit(self, receiver, given)
+        before, _ = gathered(given.values())
+        self._take_over(node, summary.effects, fit, before)
+        returned = fit.value(summary.returned)
+        if isinstance(returned.ref, Thing) and returned.ref.base.role == "made":
+            base = self.make(node)  # each call of a factory makes an object of its own
+            returned = replace(returned, ref=replace(returned.ref, base=base))
+        called = receiver.thing if receiver is not None else None
+        is_self = called is not None and called.base == SELF and not called.path
+        return self.under_mode(node, returned, before, None if is_self else called)
+
+    def _take_over(self, node: cst.CSTNode, effects: Effects, fit: Fit, before: object) -> None:
+        mine = self.frame.effects
+        mine.reached |= effects.reached
+        if effects.escapes:
+            escaped, _ = flat(fit.value(Value(live=frozenset(effects.escapes))))
+            mine.escapes |= escaped
+        for event in effects.timeline:
+            if isinstance(event, Backward):
+                mine.timeline.append(Backward(fit.value(event.value), event.place))
+            else:
+                mine.timeline.append(Step(fit.things(event.things)))
+        for mark in effects.marks:
+            thing = fit.thing(Thing(mark.base, mark.path)).thing
+            if thing is not None:
+                mine.marks.append(Mark(thing.base, thing.path, mark.frozen))
+        for things in effects.optimized:
+            mine.optimized.append(fit.things(things))
+        mine.written |= {fit.source(source) for source in effects.written}
+        for name, value in effects.stores.items():
+            fit.store(name, fit.value(value))
+
+    def _call_inline(
+        self, node: cst.CSTNode, function: Function, args: list[Value], keywords: dict[str, Value]
+    ) -> Value:
+        """A local function or lambda: run where it is called, on the names that it sees."""
+        key = id(function.node)
+        if key in self._active or self._depth >= _DEPTH or self._steps >= _STEPS:
+            return self.operation(node, [*args, *keywords.values()], Kind.UNKNOWN)
+        self._active.add(key)
+        self._depth += 1
+        outer = (self.env, self.dead, self.frame.returns, self.mode, self.statement, self.jumps)
+        self.env = {**(function.closure or {}), **self.env}
+        self.env.update(bind(function.node, None, args, keywords))
+        self.frame.returns, self.jumps = [], []
+        if isinstance(function.node, cst.Lambda):
+            result = self.evaluate(function.node.body)
+        else:
+            self.mode = decorated_mode(self, function.node) or self.mode
+            self.block(function.node.body)
+            result = join_all(self.frame.returns) or NONE
+        (self.env, self.dead, self.frame.returns, self.mode, self.statement, self.jumps) = outer
+        self._depth -= 1
+        self._active.discard(key)
+        return result
+
+
+def _first(item: tuple[str, Value]) -> str:
+    return item[0]

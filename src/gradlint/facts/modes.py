@@ -1,0 +1,53 @@
+"""Which grad mode a decorator, a with item or a call sets."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import libcst as cst
+
+from gradlint.facts.state import Mode
+from gradlint.knowledge import modes as known
+from gradlint.model import NOT_CONSTANT
+
+if TYPE_CHECKING:
+    from gradlint.facts.interpreter import Interpreter
+
+
+def decorated_mode(run: Interpreter, node: cst.FunctionDef) -> Mode | None:
+    """The mode that the decorators of a function set while it runs."""
+    for decorator in node.decorators:
+        is_off, mode = mode_of(run, decorator.decorator, decorator)
+        if is_off:
+            return mode
+    return None
+
+
+def mode_of(
+    run: Interpreter, node: cst.BaseExpression, block: cst.CSTNode
+) -> tuple[bool | None, Mode | None]:
+    """Whether `node` is a mode that switches off (True), on (False), or neither (None).
+
+    `torch.no_grad` without a call works as a decorator and is read the same.
+    """
+    call = node if isinstance(node, cst.Call) else None
+    name = run.declarations.resolve(call.func if call is not None else node)
+    if name is None:
+        return None, None
+    off: bool | None = None
+    if name in known.ON:
+        off = False
+    elif name in known.OFF:
+        off = _first_argument(run, call) is not False
+    elif name == known.SWITCH and call is not None:
+        value = _first_argument(run, call)
+        off = None if not isinstance(value, bool) else not value
+        if off is None:
+            return False, None  # decided while it runs: gradients may be on
+    return off, Mode(known.CAUSES[name], run.place(block)) if off else None
+
+
+def _first_argument(run: Interpreter, call: cst.Call | None) -> object:
+    if call is None or not call.args:
+        return NOT_CONSTANT
+    return run.evaluate(call.args[0].value).constant

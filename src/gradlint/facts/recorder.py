@@ -1,0 +1,91 @@
+"""What happened while the code was interpreted: calls and attribute uses, each place once."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import libcst as cst
+
+from gradlint.facts.values import Value
+from gradlint.model import Form, Kind, Place
+
+_SURE = (Kind.PARAMETER, Kind.TENSOR, Kind.MODULE, Kind.OPTIMIZER)
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """Where something happened, beyond its place."""
+
+    symbol: str
+    in_initialiser: bool
+    grad_off: Place | None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Argument:
+    """A node and the value that it had."""
+
+    node: cst.CSTNode
+    value: Value
+    keyword: str = ""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class CallRecord:
+    """One call; `receiver` is None for a function."""
+
+    name: str
+    place: Place
+    context: Context
+    receiver: Argument | None
+    arguments: tuple[Argument, ...]
+    is_statement: bool
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class AttributeRecord:
+    """One use of an attribute."""
+
+    name: str
+    place: Place
+    context: Context
+    receiver: Argument
+    form: Form
+    via: str = ""
+    value: Argument | None = None
+
+
+@dataclass(slots=True)
+class Recorder:
+    """Records by name, then by node: a place that runs in several contexts is kept once."""
+
+    calls: dict[str, dict[int, CallRecord]] = field(default_factory=dict)
+    attributes: dict[str, dict[int, AttributeRecord]] = field(default_factory=dict)
+
+    def call(self, record: CallRecord) -> None:
+        """Keep a call, or the better known of two contexts of the same call."""
+        at = self.calls.setdefault(record.name, {})
+        key = id(record.place.node)
+        before = at.get(key)
+        if before is None or (
+            record.receiver is not None
+            and before.receiver is not None
+            and _better(record.receiver.value, before.receiver.value)
+        ):
+            at[key] = record
+
+    def attribute(self, record: AttributeRecord) -> None:
+        """Keep an attribute use, likewise."""
+        at = self.attributes.setdefault(record.name, {})
+        key = id(record.place.node)
+        before = at.get(key)
+        if before is None or _better(record.receiver.value, before.receiver.value):
+            at[key] = record
+
+
+def _better(new: Value, old: Value) -> bool:
+    return _rank(new) < _rank(old)
+
+
+def _rank(value: Value) -> int:
+    return _SURE.index(value.kind) if value.kind in _SURE else len(_SURE)

@@ -1,0 +1,315 @@
+"""Which parameters starve: cut at a root, and live neither there nor anywhere else.
+
+A root is what forward or training_step returns, and the receiver of backward().
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from functools import cached_property
+
+import libcst as cst
+
+from gradlint.facts.analysis import Analysis, Entry
+from gradlint.facts.classes import ClassFacts
+from gradlint.facts.freezing import Intent, covers
+from gradlint.facts.interpreter import Summary
+from gradlint.facts.state import Backward, Step
+from gradlint.facts.values import NOTHING, SELF, Base, Cut, Inflow, Live, Origin, Severed, Source, Value, flat
+from gradlint.knowledge.training import BUILDERS, ROOT_METHODS
+from gradlint.model import Place, Trainable
+from gradlint.syntax.names import dotted
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Starved:
+    """One cut with the sources that it starves, at one root."""
+
+    cut: Cut
+    lost: tuple[Severed, ...]
+    owner: ClassFacts | None
+    root: str
+    root_place: Place | None
+    survivors: frozenset[str]
+
+
+class Roots:
+    """Finds what starves in one file."""
+
+    def __init__(self, analysis: Analysis) -> None:
+        self._analysis = analysis
+        if self._may_starve():
+            analysis.complete()  # what trains them otherwise, or freezes them, may be anywhere
+            self._found = tuple(self._once())
+        else:
+            self._found = ()
+
+    @cached_property
+    def _intent(self) -> Intent:
+        return Intent(self._analysis)
+
+    def _may_starve(self) -> bool:
+        """Whether any root by itself has lost a source."""
+        values = [b.value for entry in self._analysis.entries for b in entry.effects.backwards]
+        values += [summary.returned for summary in self._analysis.relevant_roots()]
+        return any(map(_has_lost, values))
+
+    def starved(self) -> tuple[Starved, ...]:
+        """Everything that starves, classes first; one cut is told once."""
+        return self._found
+
+    def _once(self) -> Iterator[Starved]:
+        told: set[object] = set()
+        for found in self._all():
+            key = found.cut.block.node if found.cut.block is not None else found.cut
+            if key not in told:
+                told.add(key)
+                yield found
+
+    def _all(self) -> Iterator[Starved]:
+        for cls in self._analysis.classes:
+            if cls.must_be_function:
+                continue
+            if cls.must_be_module:
+                for name in ROOT_METHODS:
+                    yield from self._of_method(cls, name)
+            yield from self._of_steps(cls)
+        yield from self._of_script()
+
+    # ------------------------------------------------------------------------- by class
+
+    def cut_sources(self, cls: ClassFacts, name: str) -> set[Source]:
+        """The bare facts at a root method: sources that are cut there and not live there."""
+        summary = self._analysis.method(cls, name)
+        if summary is None:
+            return set()
+        live, cut = flat(summary.returned)
+        alive = _paths(live | summary.effects.escapes, SELF)
+        return {
+            severed.origin
+            for severed in cut
+            if isinstance(severed.origin, Source)
+            and severed.origin.base == SELF
+            and not _is_alive(severed.origin, alive)
+        }
+
+    def _of_method(self, cls: ClassFacts, name: str) -> Iterator[Starved]:
+        summary = self._analysis.method(cls, name)
+        if summary is None:
+            return
+        live, cut = flat(summary.returned)
+        alive = self._alive_in(cls, [summary], live)
+        own = _decorators(cls, name)
+        lost = [
+            s
+            for s in cut
+            if self._starves(s, SELF, alive, cls)
+            and (s.cut.block is None or s.cut.block.node not in own)
+        ]
+        yield from _grouped(lost, cls, None, _names(alive))
+
+    def _of_steps(self, cls: ClassFacts) -> Iterator[Starved]:
+        """Methods that call backward(): the parts of self that no backward in them reaches."""
+        steps = [s for s in self._uncalled(cls) if any(s.effects.backwards)]
+        alive = self._alive_in(cls, steps, NOTHING)
+        for summary in steps:
+            for backward, step in summary.effects.backwards_with_steps:
+                _, cut = flat(backward.value)
+                lost = [
+                    s
+                    for s in cut
+                    if self._starves(s, SELF, alive, cls) and _may_train(step, s.origin)
+                ]
+                yield from _grouped(lost, cls, backward, _names(alive))
+
+    def _uncalled(self, cls: ClassFacts) -> list[Summary]:
+        """Summaries of the methods that no other method of the class calls."""
+        found = {}
+        for name in cls.method_names():
+            method = cls.method(name)
+            summary = self._analysis.method(cls, name)
+            if name not in BUILDERS and method is not None and summary is not None:
+                found[id(method[1])] = summary
+        called = {
+            inner
+            for node_id, summary in found.items()
+            for inner in summary.effects.reached - {node_id}
+        }
+        return [summary for node_id, summary in found.items() if node_id not in called]
+
+    def _alive_in(
+        self, cls: ClassFacts, roots: list[Summary], live: Live
+    ) -> set[tuple[str, ...]]:
+        """Paths of self that train through the roots, `live` among them, or may otherwise."""
+        reached = set().union(*(root.effects.reached for root in roots))
+        leaving: set[Origin] = set(live)
+        for root in roots:
+            leaving |= root.effects.escapes
+            for backward in root.effects.backwards:
+                leaving |= flat(backward.value)[0]
+        for name in cls.method_names():
+            found = cls.method(name)
+            if name in BUILDERS or found is None or id(found[1]) in reached:
+                continue
+            summary = self._analysis.method(cls, name)
+            if summary is not None:
+                leaving |= _leaving(summary)
+        leaving |= self._stored_in(cls, leaving)
+        return _paths(leaving, SELF) | self._used_outside(cls)
+
+    def _stored_in(self, cls: ClassFacts, leaving: set[Origin]) -> set[Origin]:
+        """What the methods of the class keep in the fields that arrive at a root."""
+        fields = {o.name.partition(".")[2] for o in leaving if isinstance(o, Inflow)}
+        stored: set[Origin] = set()
+        for name in cls.method_names():
+            summary = self._analysis.method(cls, name)
+            if summary is not None:
+                for field, value in summary.effects.stores.items():
+                    if field in fields:
+                        stored |= flat(value)[0]
+        return stored
+
+    def _used_outside(self, cls: ClassFacts) -> set[tuple[str, ...]]:
+        """Parts of the class that other code of the file uses with gradient, around its roots."""
+        alive = set()
+        for entry in self._analysis.entries:
+            for origin in _leaving(entry.summary):
+                if isinstance(origin, Source) and origin.path and origin.base != SELF:
+                    owner = self._analysis.run.class_at.get(origin.base)
+                    if owner is None or owner.node is cls.node:
+                        alive.add(origin.path)
+        return alive
+
+    # ------------------------------------------------------------------------- by script
+
+    def _of_script(self) -> Iterator[Starved]:
+        """Variables and arguments: what no backward() of the file reaches."""
+        entries = self._entries_without_callers()
+        alive: dict[Base, set[tuple[str, ...]]] = {}
+        for entry in entries:
+            for origin in _leaving(entry.summary):
+                if isinstance(origin, Source) and origin.base != SELF:
+                    alive.setdefault(origin.base, set()).add(origin.path)
+        for entry in entries:
+            for backward, step in entry.effects.backwards_with_steps:
+                live, cut = flat(backward.value)
+                lost = [
+                    s
+                    for s in cut
+                    if self._starves_in_script(s, alive, entry) and _may_train(step, s.origin)
+                ]
+                survivors = frozenset(
+                    ".".join((o.base.name, *o.path)) for o in live if isinstance(o, Source)
+                )
+                yield from _grouped(lost, None, backward, survivors)
+
+    def _entries_without_callers(self) -> list[Entry]:
+        """Entries that no other entry runs: their callers know more than they do."""
+        entries = self._analysis.entries
+        called: set[int] = set()
+        for entry in entries:
+            called |= entry.effects.reached - {entry.node_id}
+        return [entry for entry in entries if entry.node_id not in called]
+
+    def _starves_in_script(
+        self, severed: Severed, alive: dict[Base, set[tuple[str, ...]]], entry: Entry
+    ) -> bool:
+        origin = severed.origin
+        if not isinstance(origin, Source) or origin.base == SELF:
+            return False
+        if not self._starves(severed, origin.base, alive.get(origin.base, set()), None):
+            return False
+        cls = self._analysis.run.class_at.get(origin.base)
+        optimizes = bool(entry.effects.optimized)
+        return not optimizes or self._intent.must_be_optimized(origin, cls)
+
+    # ------------------------------------------------------------------------- decisions
+
+    def _starves(
+        self, severed: Severed, base: Base, alive: set[tuple[str, ...]], cls: ClassFacts | None
+    ) -> bool:
+        origin = severed.origin
+        if not isinstance(origin, Source) or origin.base != base:
+            return False
+        return (
+            origin.trainable is not Trainable.NO
+            and not _is_alive(origin, alive)
+            and not self._intent.must_be_frozen(origin, cls)
+            and self._intent.may_be_optimized(origin, cls)
+            and not self._intent.must_be_written(origin, cls)
+        )
+
+
+def _may_train(step: Step | None, origin: Origin) -> bool:
+    """Whether the step after a backward can be meant for the source: False if it holds others."""
+    if step is None or not step.things or not isinstance(origin, Source):
+        return True
+    return any(
+        thing.base == origin.base and covers(thing.path, origin.path) for thing in step.things
+    )
+
+
+def _has_lost(value: Value) -> bool:
+    live, cut = flat(value)
+    return bool(cut) and not {s.origin for s in cut if isinstance(s.origin, Source)} <= live
+
+
+def _leaving(summary: Summary) -> set[Origin]:
+    """Sources that leave a function with their gradient: returned, kept, or trained on."""
+    live, _ = flat(summary.returned)
+    leaving = set(live) | summary.effects.escapes
+    for backward in summary.effects.backwards:
+        leaving |= flat(backward.value)[0]
+    return leaving
+
+
+def _paths(origins: Iterable[Origin], base: Base) -> set[tuple[str, ...]]:
+    return {o.path for o in origins if isinstance(o, Source) and o.base == base}
+
+
+def _is_alive(source: Source, alive: set[tuple[str, ...]]) -> bool:
+    return any(covers(path, source.path) for path in alive)
+
+
+def _decorators(cls: ClassFacts, name: str) -> tuple[object, ...]:
+    """The decorators of a root: a mode there is a statement about the whole method."""
+    found = cls.method(name)
+    return tuple(found[1].decorators) if found is not None else ()
+
+
+def _names(paths: set[tuple[str, ...]]) -> frozenset[str]:
+    return frozenset(".".join(path) for path in paths)
+
+
+def _kind_of_root(cut: Cut, backward: Backward) -> str:
+    """Whether the loss itself is computed under the mode, or something that leads to it."""
+    node, call = cut.place.node, backward.place.node
+    if not isinstance(node, cst.Assign) or not isinstance(call, cst.Call):
+        return "backward"
+    receiver = call.func.value if isinstance(call.func, cst.Attribute) else call.func
+    assigned = [dotted(target.target) for target in node.targets]
+    return "loss" if dotted(receiver) in assigned else "backward"
+
+
+def _order(severed: Severed) -> tuple[int, tuple[str, ...]]:
+    origin = severed.origin
+    return severed.cut.order, origin.path if isinstance(origin, Source) else ()
+
+
+def _grouped(
+    lost: list[Severed],
+    owner: ClassFacts | None,
+    backward: Backward | None,
+    survivors: frozenset[str],
+) -> Iterator[Starved]:
+    """One Starved for each cut, and for each block that cuts in several places."""
+    groups: dict[object, list[Severed]] = {}
+    for severed in sorted(lost, key=_order):
+        block = severed.cut.block
+        groups.setdefault(block.node if block is not None else severed.cut, []).append(severed)
+    for group in groups.values():
+        cut = group[0].cut
+        root = _kind_of_root(cut, backward) if backward is not None else "return"
+        place = backward.place if backward is not None else None
+        yield Starved(cut, tuple(group), owner, root, place, survivors)

@@ -1,0 +1,310 @@
+"""The state of an interpretation: names, grad mode, frames, and what a function leaves behind."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field, replace
+
+import libcst as cst
+
+from gradlint.facts.classes import ClassFacts
+from gradlint.facts.index import Index
+from gradlint.facts.values import (
+    NOTHING,
+    Base,
+    Broken,
+    Cut,
+    Each,
+    Live,
+    Origin,
+    Severed,
+    Source,
+    Thing,
+    Value,
+    flat,
+    gathered,
+    join,
+)
+from gradlint.model import Kind, Place, Trainable
+
+Env = dict[str, Value]
+_ROUNDS = 4  # a loop body that still changes after so many rounds is taken as it is
+
+
+@dataclass(frozen=True, slots=True)
+class Mode:
+    """Gradients are not recorded, because of `block`."""
+
+    cause: str
+    block: Place
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Backward:
+    """A call that sends gradient back from `value`."""
+
+    value: Value
+    place: Place
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """An optimizer's step(); `things` is what it holds, nothing when that cannot be told."""
+
+    things: tuple[Thing, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """`requires_grad` of everything below a path was set; `frozen` says to what."""
+
+    base: Base
+    path: tuple[str, ...]
+    frozen: bool
+
+
+@dataclass(eq=False, slots=True)
+class Effects:
+    """What running a function does besides returning a value.
+
+    `timeline` holds backward() and step() in order. `stores` are attributes set on self; `optimized` holds for each optimizer whose parameters it
+    is given (nothing: that cannot be told); `written` are parameters that are set from other
+    tensors by hand, as moving averages and target networks are; `reached` are the functions that
+    were followed, by the id of their node.
+    """
+
+    escapes: set[Origin] = field(default_factory=set)
+    timeline: list[Backward | Step] = field(default_factory=list)
+    stores: dict[str, Value] = field(default_factory=dict)
+    marks: list[Mark] = field(default_factory=list)
+    optimized: list[tuple[Thing, ...]] = field(default_factory=list)
+    written: set[Source] = field(default_factory=set)
+    reached: set[int] = field(default_factory=set)
+
+    @property
+    def backwards(self) -> Iterator[Backward]:
+        """The calls of backward(), in order."""
+        return (event for event in self.timeline if isinstance(event, Backward))
+
+    @property
+    def backwards_with_steps(self) -> Iterator[tuple[Backward, Step | None]]:
+        """Each call of backward() with the step that follows it."""
+        for i, event in enumerate(self.timeline):
+            if isinstance(event, Backward):
+                later = (e for e in self.timeline[i + 1 :] if isinstance(e, Step))
+                yield event, next(later, None)
+
+
+@dataclass(eq=False, slots=True)
+class Frame:
+    """One function while it is being interpreted."""
+
+    symbol: str
+    scope: int
+    cls: ClassFacts | None = None
+    self_name: str | None = None
+    in_initialiser: bool = False
+    index: Index = field(default_factory=Index)
+    returns: list[Value] = field(default_factory=list)
+    effects: Effects = field(default_factory=Effects)
+
+
+class State:
+    """Where the interpretation stands. Holds no knowledge of node types."""
+
+    def __init__(self) -> None:
+        self.env: Env = {}
+        self.globals: Env = {}
+        self.mode: Mode | None = None
+        self.dead = False
+        self.unsure = 0  # branches and loops around this point
+        self.loops = 0  # loops around this point
+        self.frame = Frame("", 0)
+        self.statement: cst.CSTNode = cst.Pass()
+        self.jumps: list[Env] = []
+        self.made: dict[Base, Place] = {}
+        self.class_at: dict[Base, ClassFacts] = {}
+        self._cuts: dict[tuple[int, str, int], Cut] = {}
+
+    # -------------------------------------------------------------------------- places, cuts
+
+    def place(self, node: cst.CSTNode) -> Place:
+        """`node` as it stands in the current statement."""
+        return Place(node, self.statement)
+
+    def cut_at(self, node: cst.CSTNode, cause: str, block: Place | None = None) -> Cut:
+        """The cut at `node`: always the same object for the same node, cause and block."""
+        key = (id(node), cause, id(block.node) if block is not None else 0)
+        found = self._cuts.get(key)
+        if found is None:
+            place = self.place(self._assignment_of(node) if block is not None else node)
+            found = self._cuts[key] = Cut(
+                cause, place, block, self.frame.symbol, len(self._cuts)
+            )
+        return found
+
+    def _assignment_of(self, node: cst.CSTNode) -> cst.CSTNode:
+        """The whole assignment when `node` is all that it assigns: there the loss is visible."""
+        now = self.statement
+        return now if isinstance(now, cst.Assign) and now.value is node else node
+
+    # ------------------------------------------------------------------------- gradient flow
+
+    def operation(
+        self,
+        node: cst.CSTNode,
+        inputs: Iterable[Value],
+        kind: Kind = Kind.TENSOR,
+        used: Live = NOTHING,
+    ) -> Value:
+        """The result of a differentiable operation at `node` that also uses the sources `used`."""
+        live, cut = gathered(inputs)
+        if self.mode is not None and (live or used):
+            return Value(kind, NOTHING, cut | self._severed_by_mode(node, live, used))
+        return Value(kind, live | used if used else live, cut)
+
+    def under_mode(
+        self, node: cst.CSTNode, value: Value, before: Live, whole: Thing | None
+    ) -> Value:
+        """`value` as a call at `node` returns it: under a mode, nothing of it stays live.
+
+        `whole` is the module that is called, if one is: what it uses of itself counts as one.
+        """
+        live, cut = flat(value)
+        if self.mode is None or not live:
+            return value
+        inside = live - before
+        if whole is not None:
+            inside = frozenset(_as_part_of(whole, origin) for origin in inside)
+        severed = self._severed_by_mode(node, live & before, inside)
+        return Value(value.kind, NOTHING, cut | severed, None, value.ref)
+
+    def _severed_by_mode(self, node: cst.CSTNode, before: Live, inside: Live) -> Broken:
+        assert self.mode is not None
+        cut = self.cut_at(node, self.mode.cause, self.mode.block)
+        lost = {Severed(origin, cut, False) for origin in before}
+        lost.update(Severed(origin, cut, True) for origin in inside)
+        return frozenset(lost)
+
+    def severed(self, node: cst.CSTNode, value: Value, cause: str, kind: Kind) -> Value:
+        """`value` without its graph, cut at `node`; earlier cuts stay where they were."""
+        live, cut = flat(value)
+        if live:
+            at = self.cut_at(node, cause)
+            cut = cut | {Severed(origin, at, False) for origin in live}
+        return Value(kind, NOTHING, cut)
+
+    def ended(self, node: cst.CSTNode, values: Iterable[Value], cause: str, kind: Kind) -> Value:
+        """A result that cannot carry gradient: an earlier cut no longer makes a difference."""
+        live, cut = gathered(values)
+        origins = live | {severed.origin for severed in cut}
+        if not origins:
+            return Value(kind)
+        at = self.cut_at(node, cause)
+        return Value(kind, NOTHING, frozenset(Severed(origin, at, False) for origin in origins))
+
+    def escape(self, *values: Value) -> None:
+        """The values may be kept or trained on somewhere out of sight."""
+        live, _ = gathered(values)
+        self.frame.effects.escapes |= live
+
+    # ------------------------------------------------------------------------------- naming
+
+    def source(self, thing: Thing, is_parameter: bool = False) -> Live:
+        """The source that calling or reading `thing` brings in, unless it cannot be trained."""
+        if thing.trainable is Trainable.NO:
+            return NOTHING
+        return frozenset({Source(thing.base, thing.path, thing.trainable, is_parameter)})
+
+    def make(self, node: cst.CSTNode) -> Base:
+        """A base for an object that is created at `node`, until a name is bound to it."""
+        base = Base("made", "", id(node))
+        self.made[base] = self.place(node)
+        return base
+
+    def name_made(self, value: Value, base: Base, path: tuple[str, ...] = ()) -> Value:
+        """`value`, under the name of the variable or attribute that it is first bound to."""
+        if value.items is not None:
+            items = tuple(self.name_made(item, base, path) for item in value.items)
+            return Value(value.kind, value.live, value.cut, items, value.ref)
+        if isinstance(value.ref, Each):
+            element = self.name_made(value.ref.element, base, path)
+            return Value(value.kind, value.live, value.cut, None, Each(element))
+        thing = value.thing
+        if thing is None or thing.base.role != "made" or thing.path:
+            return value
+        self.made.setdefault(base, self.made[thing.base])
+        if thing.cls is not None and not path:
+            self.class_at[base] = thing.cls
+        named = replace(thing, base=base, path=path)
+        old = Source(thing.base, (), thing.trainable, True)
+        live = value.live
+        if old in live:
+            live = (live - {old}) | {Source(base, path, thing.trainable, True)}
+        return Value(value.kind, live, value.cut, None, named)
+
+    # ------------------------------------------------------------------------------ branches
+
+    def branch(self, *bodies: Callable[[], None]) -> None:
+        """Run each body from the same start, and go on with the join of where they end."""
+        start, ends = self.env, []
+        self.unsure += 1
+        for body in bodies:
+            self.env, self.dead = dict(start), False
+            body()
+            if not self.dead:
+                ends.append(self.env)
+        self.unsure -= 1
+        self.dead = not ends
+        self.env = ends[0] if ends else start
+        for end in ends[1:]:
+            self.env = joined(self.env, end)
+
+    def loop(self, step: Callable[[], None], surely: bool = False) -> None:
+        """Run `step` until the names no longer change; unless `surely`, it may not run at all."""
+        outer, self.unsure, self.loops = self.jumps, self.unsure + 1, self.loops + 1
+        for _ in range(_ROUNDS):
+            start, self.jumps = self.env, []
+            self.env = dict(start)
+            step()
+            ends = self.jumps if self.dead else [self.env, *self.jumps]
+            self.dead = False
+            last = ends or [start]
+            self.env = start
+            for end in ends:
+                self.env = joined(self.env, end)
+            if self.env == start:
+                break
+        if surely:
+            self.env = last[0]
+            for end in last[1:]:
+                self.env = joined(self.env, end)
+        self.jumps, self.unsure, self.loops = outer, self.unsure - 1, self.loops - 1
+
+    def jump(self) -> None:
+        """Leave the body of the loop here: break or continue."""
+        self.jumps.append(self.env)
+        self.dead = True
+
+
+def _as_part_of(whole: Thing, origin: Origin) -> Origin:
+    """A source below `whole`, as the whole."""
+    if isinstance(origin, Source) and origin.base == whole.base:
+        depth = len(whole.path)
+        if origin.path[:depth] == whole.path and len(origin.path) > depth:
+            return Source(whole.base, whole.path, origin.trainable)
+    return origin
+
+
+def joined(one: Env, other: Env) -> Env:
+    """The names of both, with the join of their values; a name in one only keeps its value."""
+    if one is other:
+        return one
+    result = dict(one)
+    for name, value in other.items():
+        mine = result.get(name)
+        if mine is None:
+            result[name] = value
+        elif mine is not value:
+            result[name] = join(mine, value)
+    return result

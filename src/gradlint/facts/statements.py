@@ -1,0 +1,318 @@
+"""What each kind of statement does to names and grad mode: one small function per node type."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import libcst as cst
+
+from gradlint.facts.attributes import written_attribute
+from gradlint.facts.elements import element_of
+from gradlint.facts.method_calls import in_place, rebind
+from gradlint.facts.modes import mode_of
+from gradlint.facts.values import (
+    NONE,
+    UNKNOWN,
+    Class,
+    Function,
+    Value,
+)
+from gradlint.model import Form, Kind
+
+if TYPE_CHECKING:
+    from gradlint.facts.interpreter import Interpreter
+
+_TENSORS = (Kind.TENSOR, Kind.PARAMETER)
+
+
+def _line(run: Interpreter, node: cst.SimpleStatementLine | cst.SimpleStatementSuite) -> None:
+    for small in node.body:
+        if run.dead:
+            return
+        run.statement = small
+        transfer = STATEMENTS.get(type(small))
+        if transfer is not None:
+            transfer(run, small)
+
+
+def _expression(run: Interpreter, node: cst.Expr) -> None:
+    run.evaluate(node.value)
+
+
+# -------------------------------------------------------------------------------- assignments
+
+
+def _assign(run: Interpreter, node: cst.Assign) -> None:
+    _note_data_targets(run, (target.target for target in node.targets))
+    value = run.evaluate(node.value)
+    for target in node.targets:
+        run.bind_target(target.target, value, node.value)
+
+
+def _annotated(run: Interpreter, node: cst.AnnAssign) -> None:
+    if node.value is not None:
+        _note_data_targets(run, (node.target,))
+        run.bind_target(node.target, run.evaluate(node.value), node.value)
+
+
+def _note_data_targets(run: Interpreter, targets: Any) -> None:
+    """`x.data[i] = v` assigns to x.data."""
+    for target in targets:
+        if isinstance(target, cst.Subscript):
+            written = written_attribute(target)
+            if written is not None:
+                run.intents[id(written)] = (Form.ASSIGN, "")
+
+
+def _augmented(run: Interpreter, node: cst.AugAssign) -> None:
+    written = written_attribute(node.target)
+    if written is not None:
+        run.intents[id(written)] = (Form.INPLACE, _symbol_of(node.operator))
+    old = run.evaluate(node.target)
+    new = run.evaluate(node.value)
+    if old.kind in _TENSORS:
+        in_place(run, node, node.target, old, [new])
+        return
+    if old.items is not None and new.items is not None and not run.unsure:
+        result = Value(Kind.OTHER, items=(*old.items, *new.items))
+    else:
+        result = _sum_of(run, node, old, new)
+    if isinstance(node.target, cst.Name):
+        run.env[node.target.value] = result
+    else:
+        run.escape(new)
+        rebind(run, node.target, result)
+
+
+def _sum_of(run: Interpreter, node: cst.AugAssign, old: Value, new: Value) -> Value:
+    kind = Kind.TENSOR if new.kind in _TENSORS else Kind.UNKNOWN
+    if old.kind is Kind.OTHER and new.kind is Kind.OTHER:
+        kind = Kind.OTHER
+    return run.operation(node, (old, new), kind)
+
+
+def _symbol_of(operator: cst.BaseAugOp) -> str:
+    symbols = {
+        cst.AddAssign: "+=",
+        cst.SubtractAssign: "-=",
+        cst.MultiplyAssign: "*=",
+        cst.DivideAssign: "/=",
+        cst.FloorDivideAssign: "//=",
+        cst.PowerAssign: "**=",
+        cst.ModuloAssign: "%=",
+        cst.MatrixMultiplyAssign: "@=",
+        cst.BitAndAssign: "&=",
+        cst.BitOrAssign: "|=",
+        cst.BitXorAssign: "^=",
+        cst.LeftShiftAssign: "<<=",
+        cst.RightShiftAssign: ">>=",
+    }
+    return symbols[type(operator)]
+
+
+# ------------------------------------------------------------------------------- leaving
+
+
+def _return(run: Interpreter, node: cst.Return) -> None:
+    run.frame.returns.append(run.evaluate(node.value) if node.value is not None else NONE)
+    run.dead = True
+
+
+def _raise(run: Interpreter, node: cst.Raise) -> None:
+    if node.exc is not None:
+        run.evaluate(node.exc)
+    run.dead = True
+
+
+def _jump(run: Interpreter, node: cst.Break | cst.Continue) -> None:
+    run.jump()
+
+
+def _assert(run: Interpreter, node: cst.Assert) -> None:
+    run.evaluate(node.test)
+    _narrow(run, node.test)
+
+
+def _delete(run: Interpreter, node: cst.Del) -> None:
+    targets = node.target.elements if isinstance(node.target, cst.Tuple) else ()
+    for target in (node.target, *(element.value for element in targets)):
+        if isinstance(target, cst.Name):
+            run.env.pop(target.value, None)
+
+
+# ------------------------------------------------------------------------------- branches
+
+
+def _if(run: Interpreter, node: cst.If) -> None:
+    run.statement = node.test
+    test = run.evaluate(node.test).constant
+    otherwise = node.orelse
+
+    def then() -> None:
+        _narrow(run, node.test)
+        run.block(node.body)
+
+    def rest() -> None:
+        if isinstance(otherwise, cst.If):
+            _if(run, otherwise)
+        elif otherwise is not None:
+            run.block(otherwise.body)
+
+    if isinstance(test, bool) or test is None:
+        (then if test else rest)()
+    else:
+        run.branch(then, rest)
+
+
+def _narrow(run: Interpreter, test: cst.BaseExpression) -> None:
+    """What is known where `test` holds: isinstance(x, torch.Tensor)."""
+    if isinstance(test, cst.BooleanOperation) and isinstance(test.operator, cst.And):
+        _narrow(run, test.left)
+        _narrow(run, test.right)
+    elif isinstance(test, cst.Call) and len(test.args) == 2:
+        subject, wanted = test.args[0].value, test.args[1].value
+        if isinstance(test.func, cst.Name) and test.func.value == "isinstance":
+            _narrow_to(run, subject, wanted)
+
+
+def _narrow_to(run: Interpreter, subject: cst.BaseExpression, wanted: cst.BaseExpression) -> None:
+    if not isinstance(subject, cst.Name):
+        return
+    value = run.lookup(subject.value)
+    options = (
+        [run.declarations.resolve(element.value) for element in wanted.elements]
+        if isinstance(wanted, cst.Tuple)
+        else [run.declarations.resolve(wanted)]
+    )
+    kinds = {_kind_of_type(option) for option in options}
+    if len(kinds) == 1 and (kind := kinds.pop()) is not None and value.kind is Kind.UNKNOWN:
+        run.env[subject.value] = replace(value, kind=kind)
+
+
+def _kind_of_type(name: str | None) -> Kind | None:
+    if name is None:
+        return None
+    if name == "torch.Tensor":
+        return Kind.TENSOR
+    if name == "torch.nn.Parameter":
+        return Kind.PARAMETER
+    is_layer = name.startswith("torch.nn.") and name.rpartition(".")[2][:1].isupper()
+    return Kind.MODULE if is_layer else None
+
+
+def _for(run: Interpreter, node: cst.For) -> None:
+    run.statement = node.iter
+    element = element_of(run, run.evaluate(node.iter))
+
+    def step() -> None:
+        run.bind_target(node.target, element)
+        run.block(node.body)
+
+    run.loop(step, _runs_surely(run, node.iter))
+    if node.orelse is not None:
+        run.block(node.orelse.body)
+
+
+def _runs_surely(run: Interpreter, iterated: cst.BaseExpression) -> bool:
+    """Whether a loop over this runs at least once: range(3), or a literal with elements."""
+    if isinstance(iterated, cst.List | cst.Tuple):
+        return bool(iterated.elements)
+    if not isinstance(iterated, cst.Call) or not isinstance(iterated.func, cst.Name):
+        return False
+    bounds = [run.evaluate(argument.value).constant for argument in iterated.args]
+    if iterated.func.value != "range" or not all(isinstance(b, int) for b in bounds):
+        return False
+    return len(range(*(b for b in bounds if isinstance(b, int)))) > 0
+
+
+def _while(run: Interpreter, node: cst.While) -> None:
+    def step() -> None:
+        run.statement = node.test
+        run.evaluate(node.test)
+        _narrow(run, node.test)
+        run.block(node.body)
+
+    run.loop(step)
+    if node.orelse is not None:
+        run.block(node.orelse.body)
+
+
+def _try(run: Interpreter, node: cst.Try | cst.TryStar) -> None:
+    def body() -> None:
+        run.block(node.body)
+        if node.orelse is not None and not run.dead:
+            run.block(node.orelse.body)
+
+    def handler(one: cst.ExceptHandler | cst.ExceptStarHandler) -> Callable[[], None]:
+        return lambda: run.block(one.body)
+
+    run.branch(body, *(handler(one) for one in node.handlers))
+    if node.finalbody is not None:
+        dead, run.dead = run.dead, False
+        run.block(node.finalbody.body)
+        run.dead = run.dead or dead
+
+
+def _match(run: Interpreter, node: cst.Match) -> None:
+    run.statement = node.subject
+    run.evaluate(node.subject)
+
+    def case(one: cst.MatchCase) -> Callable[[], None]:
+        return lambda: run.block(one.body)
+
+    run.branch(*(case(one) for one in node.cases), lambda: None)
+
+
+def _with(run: Interpreter, node: cst.With) -> None:
+    outer = run.mode
+    for item in node.items:
+        run.statement = item.item
+        decided, mode = mode_of(run, item.item, item)
+        if decided is not None:
+            run.mode = mode
+        value = run.evaluate(item.item)
+        if item.asname is not None:
+            run.bind_target(item.asname.name, UNKNOWN if decided is not None else value)
+    run.block(node.body)
+    run.mode = outer
+
+
+# ----------------------------------------------------------------------------- definitions
+
+
+def _function(run: Interpreter, node: cst.FunctionDef) -> None:
+    """A function inside a function: kept for its calls, and run once for what it says."""
+    run.env[node.name.value] = Value(Kind.OTHER, ref=Function(node, None, run.env))
+    run.run_closure(node)
+
+
+def _class(run: Interpreter, node: cst.ClassDef) -> None:
+    run.env[node.name.value] = Value(ref=Class(run.declare_local(node)))
+
+
+STATEMENTS: dict[type[cst.CSTNode], Callable[[Interpreter, Any], None]] = {
+    cst.SimpleStatementLine: _line,
+    cst.SimpleStatementSuite: _line,
+    cst.Expr: _expression,
+    cst.Assign: _assign,
+    cst.AnnAssign: _annotated,
+    cst.AugAssign: _augmented,
+    cst.Return: _return,
+    cst.Raise: _raise,
+    cst.Break: _jump,
+    cst.Continue: _jump,
+    cst.Assert: _assert,
+    cst.Del: _delete,
+    cst.If: _if,
+    cst.For: _for,
+    cst.While: _while,
+    cst.Try: _try,
+    cst.TryStar: _try,
+    cst.Match: _match,
+    cst.With: _with,
+    cst.FunctionDef: _function,
+    cst.ClassDef: _class,
+}
+"""The transfer function of every statement that does something to values."""

@@ -1,0 +1,360 @@
+"""The abstract value: what is known of a value about kind, live sources and cut sources.
+
+`live` holds the sources with an unbroken gradient path into the value, `cut` those whose path has
+been broken, each with the place of the break. An operation unions both over its inputs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, TypeVar
+
+from gradlint.model import NOT_CONSTANT, Kind, Place, Trainable
+
+if TYPE_CHECKING:
+    import libcst as cst
+
+    from gradlint.facts.classes import ClassFacts
+
+
+# ----------------------------------------------------------------------------------- sources
+
+
+@dataclass(frozen=True, slots=True)
+class Base:
+    """Where a path of attributes starts: the instance, an argument, a variable, or a call.
+
+    `role` is "self", "argument", "variable" or "made"; `scope` tells equal names apart.
+    """
+
+    role: str
+    name: str
+    scope: int = 0
+
+
+SELF = Base("self", "self")
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """Trainable parameters: an nn.Parameter, or all parameters of a module."""
+
+    base: Base
+    path: tuple[str, ...]
+    trainable: Trainable
+    is_parameter: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Inflow:
+    """Whatever graph arrives with an argument or a field; replaced by it where the call is known."""
+
+    name: str
+
+
+Origin = Source | Inflow
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Cut:
+    """A place where gradient stops. `cause` is "detach", "data", "no_grad", "no gradient", ...
+
+    `order` counts the cuts of a file as they are found, so that reports do not depend on sets.
+    """
+
+    cause: str
+    place: Place
+    block: Place | None
+    symbol: str
+    order: int
+
+
+@dataclass(frozen=True, slots=True)
+class Severed:
+    """One source and the cut that broke its path; `inside`: used under the mode, not before it."""
+
+    origin: Origin
+    cut: Cut
+    inside: bool
+
+
+_T = TypeVar("_T")
+Live = frozenset[Origin]
+Broken = frozenset[Severed]
+NOTHING: Live = frozenset()
+UNBROKEN: Broken = frozenset()
+
+
+# -------------------------------------------------------------------------------- references
+
+
+@dataclass(frozen=True, slots=True)
+class Thing:
+    """An object that is reached by a path: a module, a parameter, or something unknown.
+
+    `cls` is its class where that is in this file, `element` the class of all that a container
+    holds. `bound` are attributes that the constructor was given, as (name, value).
+    """
+
+    base: Base
+    path: tuple[str, ...] = ()
+    cls: ClassFacts | None = None
+    trainable: Trainable = Trainable.MAYBE
+    element: ClassFacts | None = None
+    bound: tuple[tuple[str, Value], ...] = ()
+
+    def member(self, name: str) -> Thing:
+        """What `.name` of it is when nothing more is known."""
+        return Thing(self.base, (*self.path, name))
+
+
+@dataclass(frozen=True, slots=True)
+class ParametersOf:
+    """The result of parameters(), named_parameters() or a list of them."""
+
+    things: tuple[Thing, ...]
+    named: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Each:
+    """An iterable whose every element is `element`."""
+
+    element: Value
+
+
+@dataclass(frozen=True, slots=True)
+class Constant:
+    """A literal."""
+
+    value: object
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Function:
+    """A function or lambda with the names that it sees, and the class that it belongs to."""
+
+    node: cst.FunctionDef | cst.Lambda
+    cls: ClassFacts | None
+    closure: dict[str, Value] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Bound:
+    """A function together with its receiver."""
+
+    function: Function
+    receiver: Value
+
+
+@dataclass(frozen=True, slots=True)
+class Class:
+    """A class of this file, as a value."""
+
+    cls: ClassFacts
+
+
+@dataclass(frozen=True, slots=True)
+class Super:
+    """The result of super()."""
+
+    cls: ClassFacts
+
+
+@dataclass(frozen=True, slots=True)
+class Imported:
+    """Something that is imported, by its canonical name."""
+
+    name: str
+
+
+Ref = Thing | ParametersOf | Each | Constant | Function | Bound | Class | Super | Imported
+
+
+# ------------------------------------------------------------------------------------ values
+
+
+@dataclass(frozen=True, slots=True)
+class Value:
+    """What is known of one value. `items` are the elements of a tuple or list of known length."""
+
+    kind: Kind = Kind.UNKNOWN
+    live: Live = NOTHING
+    cut: Broken = UNBROKEN
+    items: tuple[Value, ...] | None = None
+    ref: Ref | None = None
+
+    @property
+    def thing(self) -> Thing | None:
+        """The object that it refers to, if it is one."""
+        return self.ref if type(self.ref) is Thing else None
+
+    @property
+    def constant(self) -> object:
+        """The literal that it is, or NOT_CONSTANT."""
+        return self.ref.value if type(self.ref) is Constant else NOT_CONSTANT
+
+    @property
+    def has_graph_facts(self) -> bool:
+        """True when it, or an element of it, has live or cut sources."""
+        return bool(self.live or self.cut) or any(i.has_graph_facts for i in self.items or ())
+
+
+UNKNOWN = Value()
+OTHER = Value(Kind.OTHER)
+TENSOR = Value(Kind.TENSOR)
+NONE = Value(Kind.OTHER, ref=Constant(None))
+_TENSORS = (Kind.TENSOR, Kind.PARAMETER)
+
+
+def flat(value: Value) -> tuple[Live, Broken]:
+    """Live and cut sources of the value and all its elements."""
+    live, cut = value.live, value.cut
+    if value.items:
+        for item in value.items:
+            more_live, more_cut = flat(item)
+            live, cut = _union(live, more_live), _union(cut, more_cut)
+    if type(value.ref) is Each:
+        more_live, more_cut = flat(value.ref.element)
+        live, cut = _union(live, more_live), _union(cut, more_cut)
+    return live, cut
+
+
+def gathered(values: Iterable[Value]) -> tuple[Live, Broken]:
+    """Live and cut sources of several values together."""
+    live, cut = NOTHING, UNBROKEN
+    for value in values:
+        more_live, more_cut = flat(value)
+        live, cut = _union(live, more_live), _union(cut, more_cut)
+    return live, cut
+
+
+def _union(one: frozenset[_T], other: frozenset[_T]) -> frozenset[T]:
+    if not other or one is other:
+        return one
+    return one | other if one else other
+
+
+def join_kinds(one: Kind, other: Kind) -> Kind:
+    """What a value of one or the other kind must be. None beside a tensor stays a tensor."""
+    if one is other:
+        return one
+    if one in _TENSORS and other in _TENSORS:
+        return Kind.TENSOR
+    if one is Kind.OTHER:
+        return other
+    if other is Kind.OTHER:
+        return one
+    return Kind.UNKNOWN
+
+
+def join(one: Value, other: Value) -> Value:
+    """What is known when it is one or the other."""
+    if one is other or one == other:
+        return one
+    if _is_list(one) and _is_list(other) and not _same_length(one, other):
+        return _join_lists(one, other)
+    items = None
+    if _same_length(one, other):
+        items = tuple(map(join, one.items or (), other.items or ()))
+        live, cut = _union(one.live, other.live), _union(one.cut, other.cut)
+    else:
+        live, cut = gathered((one, other))
+    return Value(join_kinds(one.kind, other.kind), live, cut, items, _join_refs(one, other))
+
+
+def _is_list(value: Value) -> bool:
+    return value.items is not None or type(value.ref) is Each
+
+
+def _same_length(one: Value, other: Value) -> bool:
+    return (
+        one.items is not None and other.items is not None and len(one.items) == len(other.items)
+    )
+
+
+def _join_lists(one: Value, other: Value) -> Value:
+    """Lists of different length: what holds for any element of either."""
+    elements = [*(one.items or ()), *(other.items or ())]
+    elements += [v.ref.element for v in (one, other) if type(v.ref) is Each]
+    element = join_all(elements)
+    return Value(Kind.OTHER) if element is None else Value(Kind.OTHER, ref=Each(element))
+
+
+def _join_refs(one: Value, other: Value) -> Ref | None:
+    if one.ref == other.ref:
+        return one.ref
+    if type(one.ref) is Each and type(other.ref) is Each:
+        return Each(join(one.ref.element, other.ref.element))
+    if one.constant is None:  # `x = None` before the branch that sets it
+        return other.ref
+    if other.constant is None:
+        return one.ref
+    return None
+
+
+def join_all(values: Iterable[Value]) -> Value | None:
+    """The join of all, or None of nothing."""
+    result: Value | None = None
+    for value in values:
+        result = value if result is None else join(result, value)
+    return result
+
+
+# ------------------------------------------------------------------------------ substitution
+
+
+def substitute(
+    value: Value,
+    inflow: Callable[[Inflow], Value | None],
+    source: Callable[[Source], Source],
+    thing: Callable[[Thing], Value],
+) -> Value:
+    """The value seen from a caller: inflows become the arguments, paths the caller's paths."""
+    live, cut = _substitute_graph(value, inflow, source)
+    items = None
+    if value.items is not None:
+        items = tuple(substitute(item, inflow, source, thing) for item in value.items)
+    ref, kind = value.ref, value.kind
+    if type(ref) is Thing:
+        seen = thing(ref)
+        ref = seen.ref
+        kind = seen.kind if kind is Kind.UNKNOWN else kind
+    elif type(ref) is ParametersOf:
+        things = tuple(v.ref for t in ref.things if type((v := thing(t)).ref) is Thing)
+        ref = replace(ref, things=things)
+    elif type(ref) is Each:
+        ref = Each(substitute(ref.element, inflow, source, thing))
+    elif type(ref) is Bound:
+        ref = Bound(ref.function, substitute(ref.receiver, inflow, source, thing))
+    return Value(kind, live, cut, items, ref)
+
+
+def _substitute_graph(
+    value: Value, inflow: Callable[[Inflow], Value | None], source: Callable[[Source], Source]
+) -> tuple[Live, Broken]:
+    if not value.live and not value.cut:
+        return NOTHING, UNBROKEN
+    live: set[Origin] = set()
+    cut: set[Severed] = set()
+    for origin in value.live:
+        if isinstance(origin, Source):
+            live.add(source(origin))
+        elif (arrived := inflow(origin)) is None:
+            live.add(origin)
+        else:
+            more_live, more_cut = flat(arrived)
+            live |= more_live
+            cut |= more_cut
+    for severed in value.cut:
+        origin = severed.origin
+        if isinstance(origin, Source):
+            cut.add(Severed(source(origin), severed.cut, severed.inside))
+        elif (arrived := inflow(origin)) is None:
+            cut.add(severed)
+        else:
+            more_live, more_cut = flat(arrived)
+            cut |= {Severed(o, severed.cut, severed.inside) for o in more_live}
+            cut |= more_cut
+    return frozenset(live), frozenset(cut)

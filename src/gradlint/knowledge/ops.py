@@ -1,0 +1,190 @@
+"""What an operation does to the gradient of its inputs.
+
+An operation that stands in no table passes gradient on (`Flow.PASSES`), which is what most of
+torch does. Measured on torch 2.13.0; tests/test_knowledge.py executes every row.
+Source: https://docs.pytorch.org/docs/stable/notes/autograd.html
+"""
+
+from __future__ import annotations
+
+from enum import Enum
+
+
+class Flow(Enum):
+    """What happens to the graph between the inputs and the result of an operation."""
+
+    PASSES = "the result has a graph to its inputs"
+    DETACHES = "the result shares the data and has no graph"
+    NEW = "the result is a new tensor that takes no value from its inputs"
+    COPIES = "the result takes the values and is a new leaf without a graph"
+    NO_GRADIENT = "the result cannot carry gradient: integers or booleans"
+    ZERO_GRADIENT = "the graph is there, and the gradient through it is zero everywhere"
+    TO_HOST = "the result leaves torch: a Python number, a list or an array"
+    NO_TENSOR = "the result says something about the tensor and is none"
+
+
+def _table(flow: Flow, names: str, prefix: str = "") -> dict[str, Flow]:
+    return {prefix + name: flow for name in names.split()}
+
+
+_COMPARISONS = "eq ne gt ge lt le greater less greater_equal less_equal not_equal"
+_TESTS = "isnan isinf isfinite logical_not logical_and logical_or logical_xor"
+_INDICES = "argmax argmin argsort nonzero"
+_STEPS = "round floor ceil trunc sign"
+
+METHODS: dict[str, Flow] = {
+    **_table(Flow.DETACHES, "detach detach_"),
+    **_table(Flow.TO_HOST, "item tolist numpy __float__ __int__"),
+    **_table(Flow.NO_GRADIENT, f"{_COMPARISONS} {_TESTS} {_INDICES} long int bool byte short char"),
+    **_table(Flow.NO_GRADIENT, "multinomial equal allclose"),
+    **_table(Flow.ZERO_GRADIENT, f"{_STEPS} bernoulli"),
+    **_table(Flow.NEW, "new_zeros new_ones new_full new_empty"),
+    **_table(Flow.COPIES, "new_tensor"),
+    **_table(
+        Flow.NO_TENSOR,
+        "size dim ndimension numel nelement stride element_size data_ptr storage_offset "
+        "is_floating_point is_complex is_contiguous get_device",
+    ),
+}
+"""What a method of a tensor does; `x.detach()` is `detach`."""
+
+FUNCTIONS: dict[str, Flow] = {
+    **_table(
+        Flow.NEW,
+        "zeros ones rand randn randint randperm empty full arange linspace logspace eye "
+        "zeros_like ones_like rand_like randn_like empty_like full_like",
+        "torch.",
+    ),
+    **_table(Flow.COPIES, "tensor scalar_tensor", "torch."),
+    **_table(
+        Flow.NO_GRADIENT,
+        f"{_COMPARISONS} {_TESTS} {_INDICES} bucketize searchsorted bincount multinomial "
+        "equal allclose",
+        "torch.",
+    ),
+    **_table(Flow.NO_GRADIENT, "one_hot", "torch.nn.functional."),
+    **_table(Flow.ZERO_GRADIENT, f"{_STEPS} bernoulli poisson", "torch."),
+    **_table(Flow.DETACHES, "detach", "torch."),
+    **_table(
+        Flow.NO_TENSOR,
+        "numel is_tensor is_floating_point is_grad_enabled is_inference_mode_enabled manual_seed "
+        "get_default_dtype",
+        "torch.",
+    ),
+}
+"""What a function of torch does, by its canonical name."""
+
+VALUES_AND_INDICES = frozenset(
+    {"topk", "sort", "max", "min", "median", "nanmedian", "mode", "kthvalue", "cummax", "cummin"}
+)
+"""Functions and methods that return (values, indices); some of them only when given a dim."""
+
+INTEGER_TYPES = frozenset(
+    f"torch.{name}"
+    for name in "uint8 int8 int16 short int32 int int64 long bool LongTensor IntTensor".split()
+)
+"""Types to which a conversion ends the graph."""
+
+TAKES_ANYTHING = frozenset(
+    f"torch.{name}"
+    for name in "tensor as_tensor asarray from_numpy Tensor FloatTensor LongTensor save is_tensor "
+    "scalar_tensor numel load frombuffer device manual_seed".split()
+)
+"""Functions of torch that take more than tensors: an argument of them need not be one."""
+
+MAY_RETURN_ITS_INPUT = frozenset(
+    {
+        "to",
+        "cpu",
+        "cuda",
+        "float",
+        "double",
+        "half",
+        "bfloat16",
+        "type",
+        "type_as",
+        "contiguous",
+    }
+)
+"""Methods that return the tensor itself when there is nothing to convert, under no_grad too."""
+
+RETURNS_ITS_RECEIVER = frozenset({"requires_grad_", "retain_grad", "share_memory_", "pin_memory"})
+"""Methods without a trailing in-place meaning whose result stands for the receiver."""
+
+NOT_IN_PLACE = frozenset({"requires_grad_", "share_memory_", "detach_"})
+"""Names that end in one underscore and change no value."""
+
+VIEWS = frozenset(
+    {
+        "view",
+        "view_as",
+        "reshape",
+        "transpose",
+        "permute",
+        "t",
+        "squeeze",
+        "unsqueeze",
+        "expand",
+        "expand_as",
+        "flatten",
+        "narrow",
+        "select",
+        "diagonal",
+        "unfold",
+        "chunk",
+        "split",
+        "unbind",
+        "swapaxes",
+        "movedim",
+    }
+)
+"""Methods whose result shares the storage of a contiguous receiver."""
+
+TENSOR_ONLY = frozenset(
+    """
+    unsqueeze permute backward requires_grad_ contiguous masked_fill masked_fill_ expand_as
+    softmax log_softmax cuda bmm matmul clamp clamp_ clamp_min fill_ add_ mul_ div_ sub_ copy_
+    zero_ normal_ uniform_ retain_grad addcmul_ addcdiv_ new_zeros new_ones new_full new_empty
+    index_select index_fill_ scatter scatter_ scatter_add_ gather view_as type_as argmax_
+    element_size lerp_ sigmoid numel half bfloat16 is_contiguous dim trunc_normal_ detach_
+    repeat_interleave logsumexp mm topk masked_select is_floating_point
+    """.split()
+)
+"""Methods that only tensors have, among what PyTorch code calls: evidence for a tensor."""
+
+TENSOR_ONLY_ATTRIBUTES = frozenset({"grad", "grad_fn", "is_leaf", "is_cuda", "requires_grad"})
+"""Attributes that only tensors have, among what PyTorch code reads (a module's requires_grad is a
+mistake of its own)."""
+
+NOT_A_TENSOR_ATTRIBUTES = frozenset(
+    {
+        "shape",
+        "dtype",
+        "device",
+        "requires_grad",
+        "is_leaf",
+        "ndim",
+        "grad_fn",
+        "is_cuda",
+        "layout",
+        "names",
+        "itemsize",
+        "nbytes",
+        "is_sparse",
+        "is_quantized",
+        "is_meta",
+    }
+)
+"""Attributes of a tensor that are no tensors."""
+
+ALWAYS_TENSOR_ATTRIBUTES = frozenset({"weight", "bias", "grad", "running_mean", "running_var"})
+"""Attributes that are tensors wherever PyTorch code reads `.data` of them (61 of 61 sites)."""
+
+
+def must_write_in_place(name: str) -> bool:
+    """True for a method or function whose trailing underscore says that it changes its tensor.
+
+    Source: https://docs.pytorch.org/docs/stable/tensor_attributes.html (methods that end in `_`).
+    """
+    last = name.rpartition(".")[2]
+    return last.endswith("_") and not last.endswith("__") and last not in NOT_IN_PLACE

@@ -1,0 +1,1 @@
+"""Where source text comes from, and which of it can matter. Imports no libcst."""

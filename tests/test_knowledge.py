@@ -1,0 +1,584 @@
+"""Every row of knowledge/ is executed on torch: a table that says otherwise fails here."""
+
+from __future__ import annotations
+
+import builtins
+import contextlib
+import gc
+import inspect
+import warnings
+import weakref
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from gradlint.knowledge import modes, modules, ops, training
+from gradlint.knowledge.ops import Flow
+
+Recipe = Callable[[Tensor], Any]
+Arguments = Callable[[Tensor], tuple[Any, ...]]
+
+OTHER_VALUES = torch.tensor([[0.9, 0.05, 0.2], [0.1, 0.8, 0.0]])
+CORNERS = torch.tensor([[1.0, 0.0, 0.0], [0.0, 1.0, 0.0]])
+"""`OTHER_VALUES`, rounded."""
+
+
+@pytest.fixture(autouse=True)
+def quiet() -> Iterator[None]:
+    """Uninitialised memory is filled, so that it depends on nothing; warnings are not asked for."""
+    torch.use_deterministic_algorithms(True)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        yield
+    torch.use_deterministic_algorithms(False)
+
+
+# --------------------------------------------------------------------------- measurements
+
+
+def graph_tensor(dtype: torch.dtype = torch.float32) -> tuple[Tensor, Tensor]:
+    """A leaf `(2, 3)` with values between 0 and 1, and a tensor that is computed from it."""
+    torch.manual_seed(0)
+    leaf = torch.rand(2, 3, dtype=dtype, requires_grad=True)
+    return leaf, leaf * 1
+
+
+def tensors(result: Any) -> list[Tensor]:
+    """The tensors in a result."""
+    if isinstance(result, tuple | list):
+        return [tensor for item in result for tensor in tensors(item)]
+    return [result] if isinstance(result, Tensor) else []
+
+
+def value(result: Any) -> str:
+    """The value of a result, such that equal values (nan too) are equal texts."""
+    return repr(
+        [t.tolist() for t in tensors(result)] or getattr(result, "tolist", lambda: result)()
+    )
+
+
+def depends_on_its_input(recipe: Recipe) -> bool:
+    """Whether other values in the input give another result."""
+    _, x = graph_tensor()
+    torch.manual_seed(1)
+    before = value(recipe(x))
+    with torch.no_grad():
+        x.detach().copy_(OTHER_VALUES)
+    torch.manual_seed(1)
+    return before != value(recipe(x))
+
+
+def measure(recipe: Recipe) -> Flow:
+    """What torch does to the graph in `recipe`."""
+    leaf, x = graph_tensor()
+    result = recipe(x)
+    if not tensors(result):
+        if isinstance(result, bool) and depends_on_its_input(recipe):
+            return Flow.NO_GRADIENT
+        return Flow.TO_HOST if depends_on_its_input(recipe) else Flow.NO_TENSOR
+    with_graph = [tensor for tensor in tensors(result) if tensor.grad_fn is not None]
+    if with_graph:
+        torch.stack([(t * torch.rand_like(t)).abs().sum() for t in with_graph]).sum().backward()
+        assert leaf.grad is not None
+        return Flow.PASSES if leaf.grad.any() else Flow.ZERO_GRADIENT
+    return _without_graph(recipe, x, result)
+
+
+def _without_graph(recipe: Recipe, x: Tensor, result: Any) -> Flow:
+    if not depends_on_its_input(recipe):
+        return Flow.NEW
+    if not any(tensor.is_floating_point() for tensor in tensors(result)):
+        return Flow.NO_GRADIENT
+    shared = {x.untyped_storage().data_ptr()} & {
+        tensor.untyped_storage().data_ptr() for tensor in tensors(result)
+    }
+    return Flow.DETACHES if shared else Flow.COPIES
+
+
+# ------------------------------------------------------------------------- what is called
+
+ARGUMENTS: dict[str, Arguments] = {
+    "item": lambda x: (x.sum(),),
+    "__float__": lambda x: (x.sum(),),
+    "__int__": lambda x: (x.sum() * 100,),
+    "numpy": lambda x: (x.detach(),),
+    "long": lambda x: (x * 100,),
+    "int": lambda x: (x * 100,),
+    "byte": lambda x: (x * 100,),
+    "short": lambda x: (x * 100,),
+    "char": lambda x: (x * 100,),
+    "bool": lambda x: (some_zeros(x),),
+    "multinomial": lambda x: (x, 2),
+    "nonzero": lambda x: (some_zeros(x),),
+    "isnan": lambda x: (some_zeros(x) / some_zeros(x),),
+    "isinf": lambda x: (1 / some_zeros(x),),
+    "isfinite": lambda x: (1 / some_zeros(x),),
+    "equal": lambda x: (x.round(), CORNERS),
+    "allclose": lambda x: (x.round(), CORNERS),
+    "eq": lambda x: (x.round(), CORNERS),
+    "ne": lambda x: (x.round(), CORNERS),
+    "not_equal": lambda x: (x.round(), CORNERS),
+    "logical_not": lambda x: (some_zeros(x),),
+    "logical_and": lambda x: (some_zeros(x), CORNERS),
+    "logical_or": lambda x: (some_zeros(x), CORNERS),
+    "logical_xor": lambda x: (some_zeros(x), CORNERS),
+    "new_zeros": lambda x: (x, 2),
+    "new_ones": lambda x: (x, 2),
+    "new_empty": lambda x: (x, 2),
+    "new_full": lambda x: (x, (2,), 1.0),
+    "new_tensor": lambda x: (x, x),
+    "zeros": lambda x: (2,),
+    "ones": lambda x: (2,),
+    "rand": lambda x: (2,),
+    "randn": lambda x: (2,),
+    "randint": lambda x: (9, (2,)),
+    "randperm": lambda x: (4,),
+    "empty": lambda x: (2,),
+    "full": lambda x: ((2,), 1.0),
+    "arange": lambda x: (4.0,),
+    "linspace": lambda x: (0, 1, 3),
+    "logspace": lambda x: (0, 1, 3),
+    "eye": lambda x: (2,),
+    "full_like": lambda x: (x, 1.0),
+    "scalar_tensor": lambda x: (x.sum().item(),),
+    "bucketize": lambda x: (x, torch.tensor([0.2, 0.4, 0.6])),
+    "searchsorted": lambda x: (torch.tensor([0.2, 0.4, 0.6]), x),
+    "bincount": lambda x: ((x * 9).long().flatten(),),
+    "one_hot": lambda x: ((x * 9).long(), 9),
+    "is_grad_enabled": lambda x: (),
+    "is_inference_mode_enabled": lambda x: (),
+    "get_default_dtype": lambda x: (),
+    "manual_seed": lambda x: (0,),
+}
+"""What is called with something else than `DEFAULT_ARGUMENTS`, to show what it does."""
+
+DEFAULT_ARGUMENTS: tuple[Arguments, ...] = (
+    lambda x: (x,),
+    lambda x: (x, 0.5),
+    lambda x: (x, torch.full((2, 3), 0.5)),
+)
+"""Tried in turn, until torch accepts one."""
+
+
+def some_zeros(x: Tensor) -> Tensor:
+    """`x` with its small values replaced by zero."""
+    return F.threshold(x, 0.5, 0.0)
+
+
+def recipe(name: str, function: Callable[..., Any]) -> Recipe:
+    """A call of `function` that shows what it does to the graph."""
+
+    def call(x: Tensor) -> Any:
+        errors: list[Exception] = []
+        for arguments in [ARGUMENTS[name]] if name in ARGUMENTS else DEFAULT_ARGUMENTS:
+            try:
+                return function(*arguments(x))
+            except (TypeError, RuntimeError) as error:
+                errors.append(error)
+        raise TypeError(f"{name} cannot be called: {errors}")
+
+    return call
+
+
+def resolve(name: str) -> Any:
+    """What a canonical name like `torch.nn.functional.one_hot` stands for."""
+    found: Any = torch
+    for part in name.split(".")[1:]:
+        found = getattr(found, part)
+    return found
+
+
+# ------------------------------------------------------------------------------ operations
+
+
+@pytest.mark.parametrize(("name", "flow"), ops.METHODS.items())
+def test_method(name: str, flow: Flow) -> None:
+    assert measure(recipe(name, getattr(Tensor, name))) is flow
+
+
+@pytest.mark.parametrize(("name", "flow"), ops.FUNCTIONS.items())
+def test_function(name: str, flow: Flow) -> None:
+    assert measure(recipe(name.rpartition(".")[2], resolve(name))) is flow
+
+
+def test_no_arguments_are_left_over() -> None:
+    named = {name.rpartition(".")[2] for name in {**ops.METHODS, **ops.FUNCTIONS}}
+    assert set(ARGUMENTS) <= named
+
+
+def test_numpy_refuses_a_graph_tensor() -> None:
+    with pytest.raises(RuntimeError, match="Can't call numpy"):
+        graph_tensor()[1].numpy()
+
+
+UNLISTED = [
+    name
+    for name in dir(Tensor)
+    if not name.startswith("_") and not name.endswith("_") and callable(getattr(Tensor, name))
+    if name not in ops.METHODS
+]
+
+MORE_ARGUMENTS: tuple[Arguments, ...] = (
+    *DEFAULT_ARGUMENTS,
+    lambda x: (x, 0),
+    lambda x: (x, 1, 0),
+    lambda x: (x, (1, 6)),
+    lambda x: (x, 0, torch.tensor([0])),
+    lambda x: (x, 1, 2, 1),
+    lambda x: (x, x > 0.5, 0.0),
+    lambda x: (x, x > 0.5),
+    lambda x: (x, x, x),
+    lambda x: (x, x, 0.5),
+    lambda x: (x.mT @ x,),
+    lambda x: (x, x.mT),
+    lambda x: (x.flatten(), x.flatten()),
+    lambda x: (x[None], x.mT[None]),
+    lambda x: (x.mT @ x + torch.eye(3),),
+)
+"""For methods that are in no table; tried in turn."""
+
+ABOUT_THE_TENSOR = """
+    const_data_ptr dense_dim dim_order is_conj is_distributed is_inference is_neg is_pinned
+    hash_tensor is_same_size is_set_to is_shared is_signed module_load new register_hook retain_grad
+    sparse_dim storage storage_type type untyped_storage
+""".split()
+"""Methods in no table whose results nobody sends backward."""
+
+MISSING: dict[str, Flow] = {
+    **dict.fromkeys(
+        "all any argwhere count_nonzero isclose isneginf isposinf isreal signbit".split(),
+        Flow.NO_GRADIENT,
+    ),
+    **dict.fromkeys("angle fix sgn".split(), Flow.ZERO_GRADIENT),
+    "histc": Flow.COPIES,
+}
+"""What the tables should say and don't: strict, an entry goes when its row comes."""
+
+
+def unlisted_flow(name: str) -> Flow | None:
+    """What an unlisted method does at best, or None where nothing here calls it."""
+    flows = []
+    for arguments in MORE_ARGUMENTS:
+        with contextlib.suppress(Exception):
+            flows.append(measure(partial(_apply, getattr(Tensor, name), arguments)))
+    if not flows or Flow.PASSES in flows:
+        return Flow.PASSES if flows else None
+    return Flow.NO_GRADIENT if flows[0] is Flow.NEW else flows[0]  # False for all values tried
+
+
+def _apply(method: Callable[..., Any], arguments: Arguments, x: Tensor) -> Any:
+    return method(*arguments(x))
+
+
+def test_what_stands_in_no_table_passes_gradient_on() -> None:
+    flows = {name: flow for name in UNLISTED if (flow := unlisted_flow(name))}
+    other = {name: flow for name, flow in flows.items() if flow is not Flow.PASSES}
+    assert len(flows) > 200
+    assert {name: f for name, f in other.items() if name not in ABOUT_THE_TENSOR} == MISSING
+
+
+# --------------------------------------------------------------- same tensor, views, writes
+
+
+RETURNS_ITSELF: dict[str, Callable[[Tensor], tuple[Tensor, Tensor]]] = {
+    "to": lambda x: (x, x.to(torch.float32)),
+    "cpu": lambda x: (x, x.cpu()),
+    "float": lambda x: (x, x.float()),
+    "double": lambda x: (d := x.double(), d.double()),
+    "half": lambda x: (h := x.half(), h.half()),
+    "bfloat16": lambda x: (b := x.bfloat16(), b.bfloat16()),
+    "type": lambda x: (x, x.type(torch.float32)),
+    "type_as": lambda x: (x, x.type_as(CORNERS)),
+    "contiguous": lambda x: (x, x.contiguous()),
+}
+
+
+@pytest.mark.parametrize("name", sorted(ops.MAY_RETURN_ITS_INPUT))
+def test_may_return_its_input(name: str) -> None:
+    if name == "cuda" and not torch.cuda.is_available():
+        said = " ".join((Tensor.cuda.__doc__ or "").split())
+        assert "already in CUDA memory" in said
+        assert "the original object is returned" in said
+        return
+    _, x = graph_tensor()
+    with torch.no_grad():
+        before, after = RETURNS_ITSELF[name](x)
+    assert after is before
+
+
+@pytest.mark.parametrize("name", sorted(ops.RETURNS_ITS_RECEIVER))
+def test_returns_its_receiver(name: str) -> None:
+    _, x = graph_tensor()
+    assert getattr(x, name)() is x
+
+
+VIEW_ARGUMENTS: dict[str, tuple[Any, ...]] = {
+    "view": (-1,),
+    "view_as": (CORNERS,),
+    "reshape": (-1,),
+    "transpose": (0, 1),
+    "permute": (1, 0),
+    "unsqueeze": (0,),
+    "expand": (4, 2, 3),
+    "expand_as": (torch.ones(4, 2, 3),),
+    "narrow": (0, 0, 1),
+    "select": (0, 1),
+    "unfold": (0, 1, 1),
+    "chunk": (2,),
+    "split": (1,),
+    "swapaxes": (0, 1),
+    "movedim": (0, 1),
+}
+
+
+@pytest.mark.parametrize("name", sorted(ops.VIEWS))
+def test_view(name: str) -> None:
+    _, x = graph_tensor()
+    with torch.no_grad():
+        views = tensors(getattr(x, name)(*VIEW_ARGUMENTS.get(name, ())))
+    for view in views:
+        assert view is not x
+        assert view.untyped_storage().data_ptr() == x.untyped_storage().data_ptr()
+        assert view.requires_grad, "though it has no graph"
+        assert view.grad_fn is None
+
+
+UNDERSCORED = [
+    name
+    for name in dir(Tensor)
+    if name.endswith("_") and not name.startswith(("_", "resize_"))
+    # resize_ and its like write only where the size is another one
+]
+
+
+def writes(name: str) -> bool | None:
+    """Whether a method counts as a write for autograd, or None where nothing here calls it."""
+    for arguments in MORE_ARGUMENTS:
+        for dtype in (torch.float32, torch.int64):
+            _, x = graph_tensor()
+            target = x if dtype is torch.float32 else x.detach().long()
+            version = target._version
+            with contextlib.suppress(Exception):
+                getattr(target, name)(*arguments(target)[1:])
+                return target._version > version
+    return None
+
+
+def test_in_place_names() -> None:
+    written = {name: wrote for name in UNDERSCORED if (wrote := writes(name)) is not None}
+    assert len(written) > 100
+    assert written == {name: ops.must_write_in_place(name) for name in written}
+    assert set(written) >= ops.NOT_IN_PLACE
+
+
+def test_in_place_names_of_functions_and_operators() -> None:
+    assert ops.must_write_in_place("torch.nn.init.normal_")
+    assert not ops.must_write_in_place("__iadd__")
+    assert not ops.must_write_in_place("add")
+
+
+# -------------------------------------------------------------------- evidence for tensors
+
+OTHER_TYPES = (nn.Module, torch.optim.Optimizer, np.ndarray, str, list, dict, set, int, float)
+
+
+@pytest.mark.parametrize("name", sorted(ops.TENSOR_ONLY | ops.TENSOR_ONLY_ATTRIBUTES))
+def test_tensor_only(name: str) -> None:
+    assert hasattr(Tensor, name)
+    assert [other for other in OTHER_TYPES if hasattr(other, name)] == []
+
+
+@pytest.mark.parametrize("name", sorted(ops.NOT_A_TENSOR_ATTRIBUTES))
+def test_attribute_is_no_tensor(name: str) -> None:
+    assert not isinstance(getattr(graph_tensor()[1], name), Tensor)
+
+
+@pytest.mark.parametrize("name", sorted(ops.ALWAYS_TENSOR_ATTRIBUTES))
+def test_attribute_is_a_tensor(name: str) -> None:
+    layer = nn.BatchNorm1d(3)
+    layer(torch.rand(4, 3)).sum().backward()
+    owner = layer.weight if name == "grad" else layer
+    assert isinstance(getattr(owner, name), Tensor)
+
+
+# ----------------------------------------------------------------------------- grad modes
+
+
+def records() -> bool:
+    """Whether autograd records right now."""
+    return (torch.ones(2, requires_grad=True) * 1).requires_grad
+
+
+@pytest.mark.parametrize("name", sorted(modes.OFF))
+def test_mode_off(name: str) -> None:
+    mode = resolve(name)
+    with mode():
+        assert not records()
+    assert not mode()(records)()
+    assert records()
+
+
+def test_inference_mode_false_is_no_mode() -> None:
+    with torch.inference_mode(mode=False):
+        assert records()
+
+
+@pytest.mark.parametrize("name", sorted(modes.ON))
+def test_mode_on(name: str) -> None:
+    mode = resolve(name)
+    with torch.no_grad():
+        assert not records()
+        assert mode()(records)()
+        with mode():
+            assert records()
+
+
+def test_the_switch_is_a_context_and_a_call() -> None:
+    switch = resolve(modes.SWITCH)
+    with switch(False):
+        within = [records()]
+        with switch(True):
+            within.append(records())
+    switch(False)
+    after = [records()]
+    switch(True)
+    after.append(records())
+    assert within == after == [False, True]
+
+
+def test_causes_name_every_mode_that_switches_off() -> None:
+    assert set(modes.CAUSES) == {*modes.OFF, modes.SWITCH}
+    assert all(name == f"torch.{cause}" for name, cause in modes.CAUSES.items())
+
+
+# -------------------------------------------------------------------------------- modules
+
+LAYER_ARGUMENTS = (
+    (),
+    (2,),
+    (2, 2),
+    (2, 2, 2),
+    (1, (2, 2)),
+    (2, 2, 1, 1),
+    ([2, 2],),
+)
+"""Tried in turn, until the layer can be built."""
+
+CANNOT_BE_BUILT = {"Module", "Container", "UninitializedParameter", "UninitializedBuffer"}
+
+LAYERS = [
+    name
+    for name in nn.modules.__all__
+    if inspect.isclass(getattr(nn, name)) and issubclass(getattr(nn, name), nn.Module)
+    if name not in CANNOT_BE_BUILT
+]
+
+
+BUILT_FROM: dict[str, tuple[Any, ...]] = {
+    "AdaptiveLogSoftmaxWithLoss": (4, 4, [2]),
+    "RNNBase": ("LSTM", 2, 2),
+    "TransformerDecoder": (nn.TransformerDecoderLayer(2, 1), 1),
+    "TransformerEncoder": (nn.TransformerEncoderLayer(2, 1), 1),
+}
+"""What the others are built from."""
+
+
+def build(name: str, **keywords: Any) -> nn.Module:
+    """The layer `name` of torch.nn, built with as few arguments as it takes."""
+    errors = []
+    for arguments in [BUILT_FROM[name]] if name in BUILT_FROM else LAYER_ARGUMENTS:
+        try:
+            layer = getattr(nn, name)(*arguments, **keywords)
+        except (TypeError, ValueError, RuntimeError, AssertionError) as error:
+            errors.append(error)
+        else:
+            assert isinstance(layer, nn.Module)
+            return layer
+    raise TypeError(f"{name} cannot be built: {errors}")
+
+
+@pytest.mark.parametrize("name", LAYERS)
+def test_layer(name: str) -> None:
+    if f"torch.nn.{name}" in modules.CONTAINERS:
+        return
+    without = not list(build(name).parameters())
+    assert modules.must_have_no_parameters(f"torch.nn.{name}", {}) == without
+
+
+def test_every_named_layer_is_built() -> None:
+    named = {*modules.WITHOUT_PARAMETERS, *modules.WITHOUT_PARAMETERS_IF}
+    assert {*named, *modules.WITH_PARAMETERS_IF} <= {f"torch.nn.{name}" for name in LAYERS}
+
+
+@pytest.mark.parametrize(
+    "name", sorted({*modules.WITHOUT_PARAMETERS_IF, *modules.WITH_PARAMETERS_IF})
+)
+@pytest.mark.parametrize("value", [True, False])
+def test_keyword_decides(name: str, value: bool) -> None:
+    keyword, _ = {**modules.WITHOUT_PARAMETERS_IF, **modules.WITH_PARAMETERS_IF}[name]
+    without = not list(build(name.rpartition(".")[2], **{keyword: value}).parameters())
+    assert modules.must_have_no_parameters(name, {keyword: value}) == without
+
+
+@pytest.mark.parametrize("name", sorted(modules.CONTAINERS))
+def test_container_holds_what_it_is_given(name: str) -> None:
+    content: Any = nn.Parameter(torch.ones(2)) if "Parameter" in name else nn.Linear(2, 2)
+    container = resolve(name)()
+    if name.endswith("Dict"):
+        container["a"] = content
+    else:
+        container.append(content)
+    parameters = [content] if isinstance(content, Tensor) else list(content.parameters())
+    assert all(a is b for a, b in zip(container.parameters(), parameters, strict=True))
+    assert not list(resolve(name)().parameters())
+
+
+@pytest.mark.parametrize("name", sorted(modules.NOT_LAYERS))
+def test_not_a_layer(name: str) -> None:
+    found = resolve(name)
+    assert inspect.isclass(found)
+    assert found is nn.Module or not issubclass(found, nn.Module)
+
+
+@pytest.mark.parametrize("name", sorted(modules.MODULE_ONLY_METHODS))
+def test_module_method(name: str) -> None:
+    assert callable(getattr(nn.Module, name))
+    assert not hasattr(Tensor, name)
+
+
+def test_optimizers_share_three_methods_of_modules() -> None:
+    shared = {n for n in modules.MODULE_ONLY_METHODS if hasattr(torch.optim.Optimizer, n)}
+    assert len(shared) == 3
+
+
+@pytest.mark.parametrize("name", sorted(modules.OPTIMIZER_ONLY_METHODS))
+def test_optimizer_method(name: str) -> None:
+    assert callable(getattr(torch.optim.Optimizer, name))
+    assert not hasattr(nn.Module, name)
+    assert not hasattr(Tensor, name)
+
+
+# ------------------------------------------------------------------------------- training
+
+
+@pytest.mark.parametrize("name", sorted(training.KEEPS_NOTHING))
+def test_builtin(name: str) -> None:
+    assert callable(getattr(builtins, name))
+
+
+def test_builtins_keep_no_tensor() -> None:
+    """Those that a tensor can be given to; a list or an iterator is their result, and goes."""
+    for name in training.KEEPS_NOTHING:
+        _, x = graph_tensor()
+        gone = weakref.ref(x)
+        with contextlib.suppress(Exception):
+            getattr(builtins, name)(x)
+        del x
+        gc.collect()
+        assert gone() is None, name
