@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -27,6 +27,7 @@ class Trees:
     """Stands for the facts of a file."""
 
     trees: list[Any]
+    triggers: Iterable[str] = ()
 
 
 def calls(unit: Trees, name: str) -> Iterator[tuple[cst.Call, cst.CSTNode]]:
@@ -161,7 +162,7 @@ def test_a_crash_of_the_analysis_comes_through(
 ) -> None:
     rules = catalogue(GL203=reporting("mark"))
 
-    def unit(trees: list[Any]) -> Trees:
+    def unit(trees: list[Any], triggers: Iterable[str]) -> Trees:
         raise LookupError("facts")
 
     monkeypatch.setattr("gradlint.facts.unit.Unit", unit)

@@ -19,6 +19,31 @@ CASES: tuple[tuple[str, list[str], bool], ...] = (
 )
 
 
+NOT_CODE = (
+    "import torch.utils.data\n",
+    "from torch.utils.data import Dataset\n",
+    "import torch\nfrom a.data import (\n    b,\n)\n",
+    "import torch\nx.dataset, x.data_format\n",
+    "import torch  # x.data\n",
+    'import torch\nx = "y.data"\n',
+    'import torch\n"""y.data"""\n',
+)
+
+
+@pytest.mark.parametrize("source", NOT_CODE)
+def test_what_is_no_code_does_not_open_the_gate(source: str) -> None:
+    assert not can_matter(source, [".data"])
+
+
+@pytest.mark.parametrize("code", ["x.data", "print(f'{x.data}')", "a = [x . y, x.data[0]]"])
+def test_code_beside_imports_opens_the_gate(code: str) -> None:
+    assert can_matter(f"from torch.utils.data import Dataset\n{code}\n", [".data"])
+
+
+def test_an_import_can_be_a_trigger_itself() -> None:
+    assert can_matter("from torch import no_grad as off\n", ["no_grad"])
+
+
 @pytest.mark.parametrize(("source", "triggers", "expected"), CASES)
 def test_text_and_bytes_agree(source: str, triggers: list[str], expected: bool) -> None:
     assert can_matter(source, triggers) is expected

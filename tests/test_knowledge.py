@@ -6,10 +6,12 @@ import builtins
 import contextlib
 import gc
 import inspect
+import io
 import warnings
 import weakref
 from collections.abc import Callable, Iterator
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -121,6 +123,15 @@ ARGUMENTS: dict[str, Arguments] = {
     "isfinite": lambda x: (1 / some_zeros(x),),
     "equal": lambda x: (x.round(), CORNERS),
     "allclose": lambda x: (x.round(), CORNERS),
+    "all": lambda x: (F.threshold(0.85 - x, 0.0, 0.0),),
+    "count_nonzero": lambda x: (F.threshold(x, 0.85, 0.0),),
+    "any": lambda x: (F.threshold(x, 0.85, 0.0),),
+    "argwhere": lambda x: (some_zeros(x),),
+    "isclose": lambda x: (x.round(), CORNERS),
+    "isneginf": lambda x: (-1 / some_zeros(x),),
+    "isposinf": lambda x: (1 / some_zeros(x),),
+    "isreal": lambda x: (torch.complex(x, some_zeros(x)),),
+    "signbit": lambda x: (x - 0.5,),
     "eq": lambda x: (x.round(), CORNERS),
     "ne": lambda x: (x.round(), CORNERS),
     "not_equal": lambda x: (x.round(), CORNERS),
@@ -250,16 +261,6 @@ ABOUT_THE_TENSOR = """
 """.split()
 """Methods in no table whose results nobody sends backward."""
 
-MISSING: dict[str, Flow] = {
-    **dict.fromkeys(
-        "all any argwhere count_nonzero isclose isneginf isposinf isreal signbit".split(),
-        Flow.NO_GRADIENT,
-    ),
-    **dict.fromkeys("angle fix sgn".split(), Flow.ZERO_GRADIENT),
-    "histc": Flow.COPIES,
-}
-"""What the tables should say and don't: strict, an entry goes when its row comes."""
-
 
 def unlisted_flow(name: str) -> Flow | None:
     """What an unlisted method does at best, or None where nothing here calls it."""
@@ -280,7 +281,56 @@ def test_what_stands_in_no_table_passes_gradient_on() -> None:
     flows = {name: flow for name in UNLISTED if (flow := unlisted_flow(name))}
     other = {name: flow for name, flow in flows.items() if flow is not Flow.PASSES}
     assert len(flows) > 200
-    assert {name: f for name, f in other.items() if name not in ABOUT_THE_TENSOR} == MISSING
+    assert {name: f for name, f in other.items() if name not in ABOUT_THE_TENSOR} == {}
+
+
+@pytest.mark.parametrize("name", sorted(ops.VALUES_AND_INDICES))
+def test_values_and_indices(name: str) -> None:
+    _, x = graph_tensor()
+    for function in (getattr(torch, name), getattr(Tensor, name)):
+        values, indices = function(x, 1)
+        assert values.grad_fn is not None
+        assert not indices.is_floating_point()
+        assert indices.grad_fn is None
+
+
+@pytest.mark.parametrize("name", sorted(ops.INTEGER_TYPES))
+def test_integer_type(name: str) -> None:
+    _, x = graph_tensor()
+    assert not x.type(resolve(name)).requires_grad
+
+
+OTHER_THAN_TENSORS: dict[str, Callable[[], tuple[Any, ...]]] = {
+    "torch.tensor": lambda: (1.0,),
+    "torch.as_tensor": lambda: ([1.0],),
+    "torch.asarray": lambda: ([1.0],),
+    "torch.from_numpy": lambda: (np.ones(2),),
+    "torch.Tensor": lambda: ([1.0],),
+    "torch.FloatTensor": lambda: ([1.0],),
+    "torch.LongTensor": lambda: ([1],),
+    "torch.save": lambda: ({"epoch": 1}, io.BytesIO()),
+    "torch.load": lambda: (saved(),),
+    "torch.is_tensor": lambda: (1,),
+    "torch.scalar_tensor": lambda: (1.0,),
+    "torch.device": lambda: ("cpu",),
+    "torch.manual_seed": lambda: (0,),
+}
+
+
+def saved() -> io.BytesIO:
+    """A small checkpoint."""
+    buffer = io.BytesIO()
+    torch.save({"epoch": 1}, buffer)
+    buffer.seek(0)
+    return buffer
+
+
+@pytest.mark.parametrize("name", sorted(ops.TAKES_ANYTHING))
+def test_takes_anything(name: str) -> None:
+    if name == "torch.frombuffer":
+        torch.frombuffer(bytearray(4), dtype=torch.float32)
+    else:
+        resolve(name)(*OTHER_THAN_TENSORS[name]())
 
 
 # --------------------------------------------------------------- same tensor, views, writes
@@ -392,6 +442,18 @@ OTHER_TYPES = (nn.Module, torch.optim.Optimizer, np.ndarray, str, list, dict, se
 def test_tensor_only(name: str) -> None:
     assert hasattr(Tensor, name)
     assert [other for other in OTHER_TYPES if hasattr(other, name)] == []
+
+
+@pytest.mark.parametrize("name", sorted(ops.TENSOR_OR_MODULE))
+def test_tensor_or_module(name: str) -> None:
+    assert hasattr(Tensor, name)
+    assert [other for other in OTHER_TYPES if hasattr(other, name)] == [nn.Module]
+
+
+@pytest.mark.parametrize("name", sorted(ops.NOT_ON_MODULES))
+def test_not_on_modules(name: str) -> None:
+    assert hasattr(Tensor, name)
+    assert not hasattr(nn.Module, name)
 
 
 @pytest.mark.parametrize("name", sorted(ops.NOT_A_TENSOR_ATTRIBUTES))
@@ -582,3 +644,25 @@ def test_builtins_keep_no_tensor() -> None:
         del x
         gc.collect()
         assert gone() is None, name
+
+
+# ------------------------------------------------------------------------- nothing left out
+
+NAMES_ONLY = set(
+    "ROOT_METHODS INITIALISERS BUILDERS KEEPS_NOTHING_METHODS MODULE_BASES MODULE_BASE_NAMES".split()
+)
+"""Tables of names that other packages and users choose: nothing to execute."""
+
+
+def test_every_table_is_tested() -> None:
+    source = Path(__file__).read_text(encoding="utf-8")
+    for module in (modes, modules, ops, training):
+        last = module.__name__.rpartition(".")[2]
+        tables = {name for name in vars(module) if name.isupper() and not name.startswith("_")}
+        missing = {name for name in tables - NAMES_ONLY if f"{last}.{name}" not in source}
+        assert missing == set(), last
+
+
+def test_the_first_module_base_is_torch_s_own() -> None:
+    assert "torch.nn.Module" in modules.MODULE_BASES
+    assert {"torch.nn.Module".rpartition(".")[2]} <= modules.MODULE_BASE_NAMES

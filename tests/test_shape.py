@@ -11,7 +11,7 @@ import pytest
 
 from gradlint.sources.errors import NotAnalysed
 from gradlint.syntax import depth, shape
-from gradlint.syntax.lexical import replacement_fields, split_literals, unescaped
+from gradlint.sources.lexical import replacement_fields, split_literals, unescaped
 from gradlint.syntax.tree import on_big_stack, parse
 
 Make = Callable[[int], str]

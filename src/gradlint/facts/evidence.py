@@ -8,7 +8,12 @@ import libcst as cst
 
 from gradlint.facts.values import OTHER, TENSOR, Each, Value
 from gradlint.knowledge.modules import MODULE_ONLY_METHODS, OPTIMIZER_ONLY_METHODS
-from gradlint.knowledge.ops import TENSOR_ONLY, TENSOR_ONLY_ATTRIBUTES
+from gradlint.knowledge.ops import (
+    NOT_ON_MODULES,
+    TENSOR_ONLY,
+    TENSOR_ONLY_ATTRIBUTES,
+    TENSOR_OR_MODULE,
+)
 from gradlint.model import Kind
 from gradlint.syntax.names import dotted
 
@@ -71,6 +76,8 @@ def _from_generic(node: cst.Subscript, resolve: Resolve) -> Value | None:
 def kind_by_use(names: frozenset[str]) -> Kind:
     """What a value must be of which these attributes and methods are used."""
     if names & TENSOR_ONLY or names & TENSOR_ONLY_ATTRIBUTES:
+        return Kind.TENSOR
+    if names & TENSOR_OR_MODULE and names & NOT_ON_MODULES:
         return Kind.TENSOR
     if names & MODULE_ONLY_METHODS and not names & OPTIMIZER_ONLY_METHODS:
         return Kind.MODULE

@@ -55,11 +55,14 @@ class Indexer:
 
     def _fill(self, index: Index, top: cst.CSTNode) -> None:
         todo: list[Any] = [top]
+        names = index.names
         while todo:
             node = todo.pop()
             kind = type(node)
             if kind is cst.Name:
-                index.names.add(node.value)
+                names.add(node.value)
+            elif kind in _SILENT:
+                continue
             elif kind is cst.Attribute:
                 _attribute(index, node, todo, is_load=True)
             elif kind is cst.AssignTarget:
@@ -104,6 +107,7 @@ _SKIPPED = frozenset(
     has_trailing_newline first_colon second_colon colon operator
     """.split()
 )
+_SILENT = frozenset({str, type(None), cst.MaybeSentinel, cst.Integer, cst.Float, cst.SimpleString})
 _LEAVES = (cst.Name, cst.Integer, cst.Float, cst.SimpleString)
 _getters: dict[type, Callable[[Any], tuple[Any, ...]]] = {}
 

@@ -19,7 +19,7 @@ from gradlint.facts.values import (
     Function,
     Value,
 )
-from gradlint.model import Form, Kind
+from gradlint.model import Form, Kind, Trainable
 
 if TYPE_CHECKING:
     from gradlint.facts.interpreter import Interpreter
@@ -216,11 +216,13 @@ def _for(run: Interpreter, node: cst.For) -> None:
 
 
 def _runs_surely(run: Interpreter, iterated: cst.BaseExpression) -> bool:
-    """Whether a loop over this runs at least once: range(3), or a literal with elements."""
-    if isinstance(iterated, cst.List | cst.Tuple):
-        return bool(iterated.elements)
+    """Whether a loop over this runs at least once: range(3), a literal, layers of a model."""
     if not isinstance(iterated, cst.Call) or not isinstance(iterated.func, cst.Name):
-        return False
+        value = run.evaluate(iterated)
+        layers = value.thing if value.kind is Kind.MODULE else None
+        return bool(value.items) or (layers is not None and layers.trainable is Trainable.YES)
+    if iterated.func.value in ("enumerate", "reversed", "zip", "list", "tuple"):
+        return all(_runs_surely(run, argument.value) for argument in iterated.args)
     bounds = [run.evaluate(argument.value).constant for argument in iterated.args]
     if iterated.func.value != "range" or not all(isinstance(b, int) for b in bounds):
         return False

@@ -30,14 +30,16 @@ def _table(flow: Flow, names: str, prefix: str = "") -> dict[str, Flow]:
 _COMPARISONS = "eq ne gt ge lt le greater less greater_equal less_equal not_equal"
 _TESTS = "isnan isinf isfinite logical_not logical_and logical_or logical_xor"
 _INDICES = "argmax argmin argsort nonzero"
-_STEPS = "round floor ceil trunc sign"
+_REDUCTIONS = "all any argwhere count_nonzero isclose isneginf isposinf isreal signbit"
+_STEPS = "round floor ceil trunc fix sign sgn angle"
 
 METHODS: dict[str, Flow] = {
     **_table(Flow.DETACHES, "detach detach_"),
     **_table(Flow.TO_HOST, "item tolist numpy __float__ __int__"),
     **_table(Flow.NO_GRADIENT, f"{_COMPARISONS} {_TESTS} {_INDICES} long int bool byte short char"),
-    **_table(Flow.NO_GRADIENT, "multinomial equal allclose"),
+    **_table(Flow.NO_GRADIENT, f"multinomial equal allclose {_REDUCTIONS}"),
     **_table(Flow.ZERO_GRADIENT, f"{_STEPS} bernoulli"),
+    **_table(Flow.COPIES, "histc"),
     **_table(Flow.NEW, "new_zeros new_ones new_full new_empty"),
     **_table(Flow.COPIES, "new_tensor"),
     **_table(
@@ -108,7 +110,7 @@ MAY_RETURN_ITS_INPUT = frozenset(
 )
 """Methods that return the tensor itself when there is nothing to convert, under no_grad too."""
 
-RETURNS_ITS_RECEIVER = frozenset({"requires_grad_", "retain_grad", "share_memory_", "pin_memory"})
+RETURNS_ITS_RECEIVER = frozenset({"requires_grad_", "share_memory_"})
 """Methods without a trailing in-place meaning whose result stands for the receiver."""
 
 NOT_IN_PLACE = frozenset({"requires_grad_", "share_memory_", "detach_"})
@@ -142,15 +144,23 @@ VIEWS = frozenset(
 
 TENSOR_ONLY = frozenset(
     """
-    unsqueeze permute backward requires_grad_ contiguous masked_fill masked_fill_ expand_as
-    softmax log_softmax cuda bmm matmul clamp clamp_ clamp_min fill_ add_ mul_ div_ sub_ copy_
+    unsqueeze permute backward contiguous masked_fill masked_fill_ expand_as
+    softmax log_softmax bmm matmul clamp clamp_ clamp_min fill_ add_ mul_ div_ sub_ copy_
     zero_ normal_ uniform_ retain_grad addcmul_ addcdiv_ new_zeros new_ones new_full new_empty
-    index_select index_fill_ scatter scatter_ scatter_add_ gather view_as type_as argmax_
-    element_size lerp_ sigmoid numel half bfloat16 is_contiguous dim trunc_normal_ detach_
+    index_select index_fill_ scatter scatter_ scatter_add_ gather view_as type_as
+    element_size lerp_ sigmoid numel is_contiguous dim detach_
     repeat_interleave logsumexp mm topk masked_select is_floating_point
     """.split()
 )
 """Methods that only tensors have, among what PyTorch code calls: evidence for a tensor."""
+
+TENSOR_OR_MODULE = frozenset(
+    {"cuda", "half", "bfloat16", "float", "double", "cpu", "requires_grad_"}
+)
+"""Methods that tensors and modules have."""
+
+NOT_ON_MODULES = frozenset({"detach", "detach_", "data", "shape", "dtype", "view", "reshape"})
+"""Of two things that can be moved to a GPU, the one that has these is a tensor."""
 
 TENSOR_ONLY_ATTRIBUTES = frozenset({"grad", "grad_fn", "is_leaf", "is_cuda", "requires_grad"})
 """Attributes that only tensors have, among what PyTorch code reads (a module's requires_grad is a
@@ -167,7 +177,6 @@ NOT_A_TENSOR_ATTRIBUTES = frozenset(
         "grad_fn",
         "is_cuda",
         "layout",
-        "names",
         "itemsize",
         "nbytes",
         "is_sparse",

@@ -1,4 +1,4 @@
-"""Reading `.data` takes a tensor's values off the graph, with no check on what is done to them.
+"""Reading `.data` takes values off the graph, and autograd checks no write to them.
 
 `x.data` and `x.detach()` share the memory of `x`. After a write through `x.detach()`, backward()
 raises when it needs the old values; after a write through `x.data` it computes with the new ones

@@ -1,4 +1,4 @@
-"""A detach stands on the only path from trainable parameters to the loss, so they never learn.
+"""A detach on the only path from trainable parameters to the loss: they never learn.
 
 `x.detach()` (and `x.data`) hands on the values and drops the graph. Parameters that reach the
 output only through it keep requires_grad=True, sit in the optimizer, and get no gradient.

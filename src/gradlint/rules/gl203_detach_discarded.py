@@ -5,15 +5,19 @@ everything that produced `x`. The author wanted a cut; the program has none.
 
 Bad:
     encoder, head = nn.Linear(8, 4), nn.Linear(4, 2)
+    optimizer = torch.optim.SGD(head.parameters(), lr=0.1)
     features = encoder(torch.randn(3, 8))
     features.detach()
     head(features).sum().backward()
+    optimizer.step()
 
 Good:
     encoder, head = nn.Linear(8, 4), nn.Linear(4, 2)
+    optimizer = torch.optim.SGD(head.parameters(), lr=0.1)
     features = encoder(torch.randn(3, 8))
     features = features.detach()
     head(features).sum().backward()
+    optimizer.step()
 
 Quiet on: `x.detach_()`, which works in place; receivers that are not known to be tensors
 (debuggers, widgets and processes have a `detach` method too).

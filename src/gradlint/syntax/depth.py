@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable
 
 from gradlint.sources.errors import NotAnalysed
-from gradlint.syntax.lexical import LITERAL, is_formatted, replacement_fields
+from gradlint.sources.lexical import LITERAL, is_formatted, replacement_fields
 
 #: Levels of an expression: brackets, operators, calls and attributes in a chain, strings in a row.
 MOST_LEVELS = 500
