@@ -649,7 +649,9 @@ def test_builtins_keep_no_tensor() -> None:
 # ------------------------------------------------------------------------- nothing left out
 
 NAMES_ONLY = set(
-    "ROOT_METHODS INITIALISERS BUILDERS KEEPS_NOTHING_METHODS MODULE_BASES MODULE_BASE_NAMES".split()
+    """
+    ROOT_METHODS INITIALISERS BUILDERS KEEPS_NOTHING_METHODS MODULE_BASES MODULE_BASE_NAMES
+    """.split()
 )
 """Tables of names that other packages and users choose: nothing to execute."""
 
@@ -663,6 +665,6 @@ def test_every_table_is_tested() -> None:
         assert missing == set(), last
 
 
-def test_the_first_module_base_is_torch_s_own() -> None:
+def test_a_module_of_torch_is_one() -> None:
     assert "torch.nn.Module" in modules.MODULE_BASES
-    assert {"torch.nn.Module".rpartition(".")[2]} <= modules.MODULE_BASE_NAMES
+    assert "Module" in modules.MODULE_BASE_NAMES

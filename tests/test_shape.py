@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from gradlint.sources.errors import NotAnalysed
-from gradlint.syntax import depth, shape
 from gradlint.sources.lexical import replacement_fields, split_literals, unescaped
+from gradlint.syntax import depth, shape
 from gradlint.syntax.tree import on_big_stack, parse
 
 Make = Callable[[int], str]

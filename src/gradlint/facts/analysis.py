@@ -16,7 +16,6 @@ from gradlint.facts.interpreter import Interpreter, Summary
 from gradlint.facts.relevance import Relevance
 from gradlint.facts.state import Effects
 from gradlint.facts.values import NONE, Function, Value
-
 from gradlint.knowledge.training import ROOT_METHODS
 
 

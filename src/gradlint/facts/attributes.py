@@ -14,7 +14,6 @@ from gradlint.facts.instances import attribute_of
 from gradlint.facts.recorder import Argument, AttributeRecord
 from gradlint.facts.state import Mark
 from gradlint.facts.values import (
-    NOTHING,
     OTHER,
     SELF,
     TENSOR,
@@ -263,5 +262,3 @@ def written_attribute(node: cst.CSTNode) -> cst.Attribute | None:
             node = node.func.value
         else:
             return node if isinstance(node, cst.Attribute) else None
-
-

@@ -31,7 +31,6 @@ from gradlint.syntax.names import dotted
 _ITEMS = 8  # elements of an argument that are told apart
 
 
-
 def instance(cls: ClassFacts, at: Thing | None = None) -> Value:
     """An instance of a class of this file, reached at `at` (default: self)."""
     where = at if at is not None else Thing(SELF)
@@ -109,9 +108,7 @@ def symbolic(value: Value, name: str, scope: int) -> Value:
 
 
 def _is_open(value: Value) -> bool:
-    return value.kind is Kind.UNKNOWN and not isinstance(
-        value.ref, Class | Super | Imported
-    )
+    return value.kind is Kind.UNKNOWN and not isinstance(value.ref, Class | Super | Imported)
 
 
 def _first(item: tuple[str, Value]) -> str:

@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 import libcst as cst
 
 from gradlint.facts.values import Value
-from gradlint.model import Place
 from gradlint.knowledge.modules import CONTAINERS, MODULE_BASE_NAMES, MODULE_BASES
+from gradlint.model import Place
 
 
 @dataclass(eq=False, slots=True)
@@ -79,7 +79,9 @@ class ClassFacts:
                 return facts, facts.methods[name]
         return None
 
-    def method_above(self, owner: ClassFacts, name: str) -> tuple[ClassFacts, cst.FunctionDef] | None:
+    def method_above(
+        self, owner: ClassFacts, name: str
+    ) -> tuple[ClassFacts, cst.FunctionDef] | None:
         """The method that `super().name` finds from a method that stands in `owner`."""
         lineage = self.lineage
         start = lineage.index(owner) + 1 if owner in lineage else 1

@@ -136,4 +136,3 @@ def trainable_of(value: Value) -> Trainable:
     if isinstance(value.ref, Thing):
         return value.ref.trainable
     return Trainable.NO if value.kind in (Kind.OTHER, Kind.TENSOR) else Trainable.MAYBE
-

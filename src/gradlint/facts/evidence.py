@@ -25,7 +25,9 @@ _PLAIN_TYPES = frozenset({"int", "float", "str", "bool", "bytes", "Path", "argpa
 _ARRAY_TYPES = frozenset({"numpy.ndarray", "numpy.array"})
 _WRAPPERS = frozenset({"Optional", "Union", "Annotated", "Final"})
 _COLLECTIONS = frozenset(
-    "List list Tuple tuple Sequence Iterable Iterator Collection Set set FrozenSet Generator".split()
+    """
+    List list Tuple tuple Sequence Iterable Iterator Collection Set set FrozenSet Generator
+    """.split()
 )
 
 Resolve = Callable[[cst.CSTNode], str | None]

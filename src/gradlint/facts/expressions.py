@@ -13,7 +13,6 @@ from gradlint.facts.elements import element_of, item_of, merged_parameters
 from gradlint.facts.index import walk
 from gradlint.facts.literals import literal_of
 from gradlint.facts.values import (
-    NONE,
     OTHER,
     UNKNOWN,
     Constant,
@@ -48,7 +47,7 @@ def _subscript(run: Interpreter, node: cst.Subscript) -> Value:
     for element in node.slice:
         if isinstance(element.slice, cst.Index):
             index = run.evaluate(element.slice.value)
-        else:
+        elif isinstance(element.slice, cst.Slice):
             index = None
             for part in (element.slice.lower, element.slice.upper, element.slice.step):
                 if part is not None:
@@ -118,10 +117,10 @@ def _identity(left: Value, right: Value, positive: bool) -> Value:
 def _boolean(run: Interpreter, node: cst.BooleanOperation) -> Value:
     left = run.evaluate(node.left)
     right = run.evaluate(node.right)
+    is_and = isinstance(node.operator, cst.And)
     if isinstance(left.constant, bool):
-        decided = isinstance(node.operator, cst.And) is not left.constant
-        return left if decided else right
-    if isinstance(right.constant, bool) and isinstance(node.operator, cst.And) is not right.constant:
+        return left if is_and is not left.constant else right
+    if isinstance(right.constant, bool) and is_and is not right.constant:
         return right
     return join(left, right)
 

@@ -6,7 +6,10 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from gradlint.facts.values import SELF, UNKNOWN, Inflow, Source, Thing, Value, substitute
+import libcst as cst
+
+from gradlint.facts.state import Backward, Effects, Mark, Step
+from gradlint.facts.values import SELF, UNKNOWN, Inflow, Source, Thing, Value, flat, substitute
 from gradlint.model import Trainable
 
 if TYPE_CHECKING:
@@ -17,14 +20,43 @@ class Fit:
     """Replaces what a summary says of arguments and instance by what the caller knows of them."""
 
     def __init__(
-        self, run: Interpreter, receiver: Value | None, given: Mapping[str, Value]
+        self,
+        run: Interpreter,
+        node: cst.CSTNode,
+        receiver: Value | None,
+        given: Mapping[str, Value],
     ) -> None:
         self._run = run
+        self._node = node
         self._me = receiver.thing if receiver is not None else None
         self._given = given
 
+    def take_over(self, effects: Effects) -> None:
+        """Add what the function does to what its caller does."""
+        mine = self._run.frame.effects
+        mine.reached |= effects.reached
+        if effects.escapes:
+            mine.escapes |= flat(self.value(Value(live=frozenset(effects.escapes))))[0]
+        for event in effects.timeline:
+            if isinstance(event, Backward):
+                mine.timeline.append(Backward(self.value(event.value), event.place))
+            else:
+                mine.timeline.append(Step(self.things(event.things)))
+        for mark in effects.marks:
+            thing = self.thing(Thing(mark.base, mark.path)).thing
+            if thing is not None:
+                mine.marks.append(Mark(thing.base, thing.path, mark.frozen))
+        mine.optimized += [self.things(things) for things in effects.optimized]
+        mine.written |= {self.source(source) for source in effects.written}
+        for name, value in effects.stores.items():
+            self._store(name, self.value(value))
+
     def value(self, value: Value) -> Value:
-        return substitute(value, self.inflow, self.source, self.thing)
+        """A value of the function, as the caller has it."""
+        me = self._me
+        is_self = me is not None and me.base == SELF and not me.path
+        seen = substitute(value, self.inflow, self.source, self.thing)
+        return self._run.placed_at_call(self._node, seen, None if is_self else me)
 
     def inflow(self, inflow: Inflow) -> Value | None:
         name, _, rest = inflow.name.partition(".")
@@ -56,7 +88,7 @@ class Fit:
             return ".".join((me.base.name, *me.path, name))
         return None
 
-    def store(self, name: str, value: Value) -> None:
+    def _store(self, name: str, value: Value) -> None:
         key = self._key(name)
         if key is not None:
             self._run.env[key] = value

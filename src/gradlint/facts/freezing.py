@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from gradlint.facts.analysis import Analysis
 from gradlint.facts.classes import ClassFacts
 from gradlint.facts.state import Effects
-from gradlint.facts.values import SELF, Base, Source, Thing
+from gradlint.facts.values import SELF, Base, Source
 
 Path = tuple[str, ...]
 Marks = list[tuple[Path, bool]]
@@ -48,13 +48,17 @@ class Intent:
 
     def _marks_on(self, effects: Effects, base: Base, cls: ClassFacts | None) -> Marks:
         """Marks on the object at `base`, and on other objects of its class, from the object on."""
-        found: Marks = []
-        for mark in effects.marks:
-            if mark.base == base and (base != SELF or self._is_of(effects, cls)):
-                found.append((mark.path, mark.frozen))
-            elif cls is not None and self._has_class(mark.base, cls):
-                found.append((mark.path, mark.frozen))
-        return found
+        return [
+            (mark.path, mark.frozen)
+            for mark in effects.marks
+            if self._is_same(effects, mark.base, base, cls)
+        ]
+
+    def _is_same(self, effects: Effects, one: Base, base: Base, cls: ClassFacts | None) -> bool:
+        """Whether `one`, in these effects, is the object at `base`, or another of its class."""
+        if one == base:
+            return base != SELF or self._is_of(effects, cls)
+        return cls is not None and self._has_class(one, cls)
 
     def _is_of(self, effects: Effects, cls: ClassFacts | None) -> bool:
         """Whether self, in these effects, may be an instance of `cls`."""
@@ -62,8 +66,7 @@ class Intent:
             return True
         owners = [e.cls for e in self._analysis.entries if e.effects is effects]
         return any(
-            owner is not None and (owner in cls.lineage or cls in owner.lineage)
-            for owner in owners
+            owner is not None and (owner in cls.lineage or cls in owner.lineage) for owner in owners
         )
 
     def _has_class(self, base: Base, cls: ClassFacts) -> bool:
@@ -92,8 +95,7 @@ class Intent:
     def must_be_optimized(self, source: Source, cls: ClassFacts | None) -> bool:
         """True when an optimizer is known to hold it."""
         return any(
-            path is not None and covers(path, source.path)
-            for path in self._held(source.base, cls)
+            path is not None and covers(path, source.path) for path in self._held(source.base, cls)
         )
 
     def _held(self, base: Base, cls: ClassFacts | None) -> Iterator[Path | None]:
@@ -103,15 +105,8 @@ class Intent:
                 if not things:
                     yield None
                 for thing in things:
-                    if self._is_same(effects, thing, base, cls):
+                    if self._is_same(effects, thing.base, base, cls):
                         yield thing.path
-
-    def _is_same(
-        self, effects: Effects, thing: Thing, base: Base, cls: ClassFacts | None
-    ) -> bool:
-        if thing.base == base:
-            return base != SELF or self._is_of(effects, cls)
-        return cls is not None and self._has_class(thing.base, cls)
 
     # ------------------------------------------------------------------------------ by hand
 
@@ -119,10 +114,7 @@ class Intent:
         """True when the file sets it from other tensors: moving averages, target networks."""
         return any(
             covers(written.path, source.path)
-            and (
-                (written.base == source.base and (source.base != SELF or self._is_of(effects, cls)))
-                or (cls is not None and self._has_class(written.base, cls))
-            )
+            and self._is_same(effects, written.base, source.base, cls)
             for effects in self._effects
             for written in effects.written
         )

@@ -158,9 +158,7 @@ def _owns_parameters(value: Value) -> bool:
 # ------------------------------------------------------------------------------- attributes
 
 
-def attribute_of(
-    run: Interpreter, node: cst.CSTNode, receiver: Value, name: str
-) -> Value | None:
+def attribute_of(run: Interpreter, node: cst.CSTNode, receiver: Value, name: str) -> Value | None:
     """The value of an attribute or method of an instance, or None if the class doesn't say."""
     thing = receiver.thing
     if thing is None or thing.cls is None:

@@ -28,32 +28,26 @@ from gradlint.facts.index import Indexer
 from gradlint.facts.method_calls import in_place
 from gradlint.facts.modes import decorated_mode
 from gradlint.facts.recorder import Context, Recorder
-from gradlint.facts.state import Backward, Effects, Frame, Mark, State, Step
+from gradlint.facts.state import CALLERS_MODE, Effects, Frame, State
 from gradlint.facts.statements import STATEMENTS
 from gradlint.facts.values import (
     NONE,
-    NOTHING,
     SELF,
     UNKNOWN,
     Base,
-    Bound,
     Class,
-    Constant,
     Each,
     Function,
     Imported,
     Inflow,
-    Source,
     Super,
     Thing,
     Value,
-    flat,
     gathered,
     join_all,
-    substitute,
 )
 from gradlint.knowledge.training import INITIALISERS
-from gradlint.model import Form, Kind, Trainable
+from gradlint.model import Form, Kind
 from gradlint.syntax.names import canonical, dotted
 
 _DEPTH = 14  # calls within calls, beyond which a call is taken as an operation on its arguments
@@ -267,13 +261,22 @@ class Interpreter(State):
         """The summary for arguments of these kinds; None inside itself or too deep."""
         me = receiver.thing if receiver is not None else None
         cls = me.cls if me is not None else None
-        key = (id(function.node), function.cls, cls, tuple(sorted(seen.items(), key=_first)))
+        off = self.mode is not None
+        key = (id(function.node), function.cls, cls, off, tuple(sorted(seen.items(), key=_first)))
         found = self._summaries.get(key)
-        if found is None and key not in self._active and self._depth < _DEPTH and self._steps < _STEPS:
+        if (
+            found is None
+            and key not in self._active
+            and self._depth < _DEPTH
+            and self._steps < _STEPS
+        ):
             self._active.add(key)
             found = self._summaries[key] = self._summarise(function, receiver, cls, seen)
             self._active.discard(key)
         return found
+
+    def _may_go_deeper(self) -> bool:
+        return self._depth < _DEPTH and self._steps < _STEPS
 
     def _summarise(
         self,
@@ -289,7 +292,8 @@ class Interpreter(State):
         around = (self.unsure, self.loops, self.jumps)
         if self.frame.scope == 0:
             self.globals = self.env
-        self.env, self.mode, self.dead, self.frame = {}, None, False, frame
+        self.env, self.dead, self.frame = {}, False, frame
+        self.mode = CALLERS_MODE if self.mode is not None else None
         self.unsure, self.loops, self.jumps = 0, 0, []
         self._depth += 1
         self._enter(node, function.cls, cls, seen, receiver)
@@ -366,44 +370,20 @@ class Interpreter(State):
         receiver: Value | None,
         given: Mapping[str, Value],
     ) -> Value:
-        fit = Fit(self, receiver, given)
-        before, _ = gathered(given.values())
-        self._take_over(node, summary.effects, fit, before)
+        fit = Fit(self, node, receiver, given)
+        fit.take_over(summary.effects)
         returned = fit.value(summary.returned)
         if isinstance(returned.ref, Thing) and returned.ref.base.role == "made":
             base = self.make(node)  # each call of a factory makes an object of its own
             returned = replace(returned, ref=replace(returned.ref, base=base))
-        called = receiver.thing if receiver is not None else None
-        is_self = called is not None and called.base == SELF and not called.path
-        return self.under_mode(node, returned, before, None if is_self else called)
-
-    def _take_over(self, node: cst.CSTNode, effects: Effects, fit: Fit, before: object) -> None:
-        mine = self.frame.effects
-        mine.reached |= effects.reached
-        if effects.escapes:
-            escaped, _ = flat(fit.value(Value(live=frozenset(effects.escapes))))
-            mine.escapes |= escaped
-        for event in effects.timeline:
-            if isinstance(event, Backward):
-                mine.timeline.append(Backward(fit.value(event.value), event.place))
-            else:
-                mine.timeline.append(Step(fit.things(event.things)))
-        for mark in effects.marks:
-            thing = fit.thing(Thing(mark.base, mark.path)).thing
-            if thing is not None:
-                mine.marks.append(Mark(thing.base, thing.path, mark.frozen))
-        for things in effects.optimized:
-            mine.optimized.append(fit.things(things))
-        mine.written |= {fit.source(source) for source in effects.written}
-        for name, value in effects.stores.items():
-            fit.store(name, fit.value(value))
+        return returned
 
     def _call_inline(
         self, node: cst.CSTNode, function: Function, args: list[Value], keywords: dict[str, Value]
     ) -> Value:
         """A local function or lambda: run where it is called, on the names that it sees."""
         key = id(function.node)
-        if key in self._active or self._depth >= _DEPTH or self._steps >= _STEPS:
+        if key in self._active or not self._may_go_deeper():
             return self.operation(node, [*args, *keywords.values()], Kind.UNKNOWN)
         self._active.add(key)
         self._depth += 1
@@ -414,7 +394,7 @@ class Interpreter(State):
         if isinstance(function.node, cst.Lambda):
             result = self.evaluate(function.node.body)
         else:
-            self.mode = decorated_mode(self, function.node) or self.mode
+            self.mode = decorated_mode(self, function.node)
             self.block(function.node.body)
             result = join_all(self.frame.returns) or NONE
         (self.env, self.dead, self.frame.returns, self.mode, self.statement, self.jumps) = outer

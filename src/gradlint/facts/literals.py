@@ -7,7 +7,7 @@ import libcst as cst
 from gradlint.facts.values import Constant
 
 _DIGITS, _LETTERS = 12, 80
-_LONG_QUOTES = ("\'\'\'", '"""')
+_LONG_QUOTES = ("'''", '"""')
 _WORDS = {"True": True, "False": False, "None": None}
 
 

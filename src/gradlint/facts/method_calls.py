@@ -373,4 +373,3 @@ def _of_mapping(receiver: Value, name: str) -> Value:
         return receiver if name in ("values", "copy") else element
     live, cut = flat(receiver)
     return Value(Kind.UNKNOWN, live, cut)
-

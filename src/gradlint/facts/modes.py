@@ -15,12 +15,12 @@ if TYPE_CHECKING:
 
 
 def decorated_mode(run: Interpreter, node: cst.FunctionDef) -> Mode | None:
-    """The mode that the decorators of a function set while it runs."""
+    """The mode in which a function runs: that of its decorators, else the one it is called in."""
     for decorator in node.decorators:
-        is_off, mode = mode_of(run, decorator.decorator, decorator)
-        if is_off:
+        decided, mode = mode_of(run, decorator.decorator, decorator)
+        if decided is not None:
             return mode
-    return None
+    return run.mode
 
 
 def mode_of(

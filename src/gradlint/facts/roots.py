@@ -16,7 +16,19 @@ from gradlint.facts.classes import ClassFacts
 from gradlint.facts.freezing import Intent, covers
 from gradlint.facts.interpreter import Summary
 from gradlint.facts.state import Backward, Step
-from gradlint.facts.values import NOTHING, SELF, Base, Cut, Inflow, Live, Origin, Severed, Source, Value, flat
+from gradlint.facts.values import (
+    NOTHING,
+    SELF,
+    Base,
+    Cut,
+    Inflow,
+    Live,
+    Origin,
+    Severed,
+    Source,
+    Value,
+    flat,
+)
 from gradlint.knowledge.training import BUILDERS, ROOT_METHODS
 from gradlint.model import Place, Trainable
 from gradlint.syntax.names import dotted
@@ -138,9 +150,7 @@ class Roots:
         }
         return [summary for node_id, summary in found.items() if node_id not in called]
 
-    def _alive_in(
-        self, cls: ClassFacts, roots: list[Summary], live: Live
-    ) -> set[tuple[str, ...]]:
+    def _alive_in(self, cls: ClassFacts, roots: list[Summary], live: Live) -> set[tuple[str, ...]]:
         """Paths of self that train through the roots, `live` among them, or may otherwise."""
         reached = set().union(*(root.effects.reached for root in roots))
         leaving: set[Origin] = set(live)

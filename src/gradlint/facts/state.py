@@ -39,6 +39,10 @@ class Mode:
     block: Place
 
 
+CALLERS_MODE = Mode("caller", Place(cst.Pass(), cst.Pass()))
+"""Gradients are off because they are off where this function is called."""
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Backward:
     """A call that sends gradient back from `value`."""
@@ -67,10 +71,11 @@ class Mark:
 class Effects:
     """What running a function does besides returning a value.
 
-    `timeline` holds backward() and step() in order. `stores` are attributes set on self; `optimized` holds for each optimizer whose parameters it
-    is given (nothing: that cannot be told); `written` are parameters that are set from other
-    tensors by hand, as moving averages and target networks are; `reached` are the functions that
-    were followed, by the id of their node.
+    `timeline` holds backward() and step() in order. `stores` are attributes set on self;
+    `optimized` holds for each optimizer whose parameters it is given (nothing: that cannot be
+    told); `written` are parameters that are set from other tensors by hand, as moving averages
+    and target networks are; `reached` are the functions that were followed, by the id of their
+    node.
     """
 
     escapes: set[Origin] = field(default_factory=set)
@@ -138,9 +143,7 @@ class State:
         found = self._cuts.get(key)
         if found is None:
             place = self.place(self._assignment_of(node) if block is not None else node)
-            found = self._cuts[key] = Cut(
-                cause, place, block, self.frame.symbol, len(self._cuts)
-            )
+            found = self._cuts[key] = Cut(cause, place, block, self.frame.symbol, len(self._cuts))
         return found
 
     def _assignment_of(self, node: cst.CSTNode) -> cst.CSTNode:
@@ -163,21 +166,25 @@ class State:
             return Value(kind, NOTHING, cut | self._severed_by_mode(node, live, used))
         return Value(kind, live | used if used else live, cut)
 
-    def under_mode(
-        self, node: cst.CSTNode, value: Value, before: Live, whole: Thing | None
-    ) -> Value:
-        """`value` as a call at `node` returns it: under a mode, nothing of it stays live.
+    def placed_at_call(self, node: cst.CSTNode, value: Value, whole: Thing | None) -> Value:
+        """What the mode of this caller has cut inside a call at `node`, as a cut by that call.
 
         `whole` is the module that is called, if one is: what it uses of itself counts as one.
         """
-        live, cut = flat(value)
-        if self.mode is None or not live:
+        if self.mode is None:
             return value
-        inside = live - before
-        if whole is not None:
-            inside = frozenset(_as_part_of(whole, origin) for origin in inside)
-        severed = self._severed_by_mode(node, live & before, inside)
-        return Value(value.kind, NOTHING, cut | severed, None, value.ref)
+        cut = value.cut
+        changed = [s for s in value.cut if s.cut.block is CALLERS_MODE.block]
+        if changed:
+            at = self.cut_at(node, self.mode.cause, self.mode.block)
+            cut = (cut - frozenset(changed)) | {_as_part_of(whole, s, at) for s in changed}
+        items = value.items
+        if items is not None:
+            items = tuple(self.placed_at_call(node, item, whole) for item in items)
+        ref = value.ref
+        if isinstance(ref, Each):
+            ref = Each(self.placed_at_call(node, ref.element, whole))
+        return Value(value.kind, value.live, cut, items, ref)
 
     def _severed_by_mode(self, node: cst.CSTNode, before: Live, inside: Live) -> Broken:
         assert self.mode is not None
@@ -287,13 +294,14 @@ class State:
         self.dead = True
 
 
-def _as_part_of(whole: Thing, origin: Origin) -> Origin:
-    """A source below `whole`, as the whole."""
-    if isinstance(origin, Source) and origin.base == whole.base:
+def _as_part_of(whole: Thing | None, severed: Severed, at: Cut) -> Severed:
+    """What was cut inside a call, cut at the call; what the module `whole` uses is the whole."""
+    origin = severed.origin
+    if whole is not None and isinstance(origin, Source) and origin.base == whole.base:
         depth = len(whole.path)
-        if origin.path[:depth] == whole.path and len(origin.path) > depth:
-            return Source(whole.base, whole.path, origin.trainable)
-    return origin
+        if origin.path[:depth] == whole.path:
+            return Severed(Source(whole.base, whole.path, origin.trainable), at, True)
+    return Severed(origin, at, severed.inside)
 
 
 def joined(one: Env, other: Env) -> Env:

@@ -11,13 +11,12 @@ import libcst as cst
 from gradlint.facts.analysis import Analysis
 from gradlint.facts.classes import ClassFacts
 from gradlint.facts.elements import trainable_of
-from gradlint.facts.recorder import Argument, AttributeRecord, CallRecord, Context
+from gradlint.facts.recorder import Argument, AttributeRecord, CallRecord
 from gradlint.facts.roots import Roots, Starved
 from gradlint.facts.values import SELF, Severed, Source
 from gradlint.model import (
     AttributeUse,
     Call,
-    Kind,
     Lost,
     Operand,
     Place,
@@ -27,7 +26,6 @@ from gradlint.model import (
 
 if TYPE_CHECKING:
     from gradlint.syntax.tree import Tree
-
 
 
 class Unit:
@@ -94,9 +92,12 @@ class Unit:
     def _call(self, record: CallRecord) -> Call:
         plain = tuple(self._operand(a) for a in record.arguments if not a.keyword)
         named = tuple((a.keyword, self._operand(a)) for a in record.arguments if a.keyword)
+        context = record.context
         return Call(
             place=record.place,
-            **_context(record.context),
+            symbol=context.symbol,
+            in_initialiser=context.in_initialiser,
+            grad_off=context.grad_off,
             name=record.name,
             receiver=self._operand(record.receiver) if record.receiver is not None else None,
             arguments=plain,
@@ -105,9 +106,12 @@ class Unit:
         )
 
     def _attribute_use(self, record: AttributeRecord) -> AttributeUse:
+        context = record.context
         return AttributeUse(
             place=record.place,
-            **_context(record.context),
+            symbol=context.symbol,
+            in_initialiser=context.in_initialiser,
+            grad_off=context.grad_off,
             name=record.name,
             receiver=self._operand(record.receiver),
             form=record.form,
@@ -139,14 +143,6 @@ class Unit:
         if owner is not None and source.path:
             made = _made_in(owner, source.path[0])
         return Lost(_name(source), source.trainable, source.is_parameter, severed.inside, made)
-
-
-def _context(context: Context) -> dict[str, object]:
-    return {
-        "symbol": context.symbol,
-        "in_initialiser": context.in_initialiser,
-        "grad_off": context.grad_off,
-    }
 
 
 def _expression(place: Place) -> object:
@@ -185,5 +181,3 @@ def _distinct(lost: list[Lost]) -> Iterator[Lost]:
         if one.name not in seen or (seen[one.name].inside and not one.inside):
             seen[one.name] = one
     yield from seen.values()
-
-

@@ -48,7 +48,7 @@ class Source:
 
 @dataclass(frozen=True, slots=True)
 class Inflow:
-    """Whatever graph arrives with an argument or a field; replaced by it where the call is known."""
+    """Whatever graph an argument or field brings; replaced by it where the call is known."""
 
     name: str
 
@@ -230,7 +230,7 @@ def gathered(values: Iterable[Value]) -> tuple[Live, Broken]:
     return live, cut
 
 
-def _union(one: frozenset[_T], other: frozenset[_T]) -> frozenset[T]:
+def _union(one: frozenset[_T], other: frozenset[_T]) -> frozenset[_T]:
     if not other or one is other:
         return one
     return one | other if one else other
@@ -269,9 +269,7 @@ def _is_list(value: Value) -> bool:
 
 
 def _same_length(one: Value, other: Value) -> bool:
-    return (
-        one.items is not None and other.items is not None and len(one.items) == len(other.items)
-    )
+    return one.items is not None and other.items is not None and len(one.items) == len(other.items)
 
 
 def _join_lists(one: Value, other: Value) -> Value:

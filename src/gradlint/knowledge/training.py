@@ -1,4 +1,4 @@
-"""Names of training code: roots, initialisers, and calls that keep nothing of what they are given."""
+"""Names of training code: roots, initialisers, and calls that keep nothing."""
 
 from __future__ import annotations
 

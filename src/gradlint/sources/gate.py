@@ -52,9 +52,8 @@ def _pattern(triggers: tuple[str, ...]) -> re.Pattern[str]:
 def _code_of(source: str) -> str:
     """The source without imports of whole modules, comments and strings that hold no code."""
     pieces, literals = split_literals(unescaped(source))
-    kept = [
-        literal if is_formatted(piece) else "" for piece, literal in zip(pieces, literals, strict=False)
-    ]
+    pairs = zip(pieces, literals, strict=False)
+    kept = [literal if is_formatted(piece) else "" for piece, literal in pairs]
     parts = [""] * (len(pieces) + len(kept))
     parts[::2], parts[1::2] = pieces, kept
     return _IMPORT.sub("", "".join(parts))

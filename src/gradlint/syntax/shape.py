@@ -11,8 +11,8 @@ from __future__ import annotations
 import re
 
 from gradlint.sources.errors import NotAnalysed
-from gradlint.syntax.depth import MOST_ELIFS, MOST_IN_PATTERN, check_depth
 from gradlint.sources.lexical import is_formatted, split_literals, unescaped
+from gradlint.syntax.depth import MOST_ELIFS, MOST_IN_PATTERN, check_depth
 
 #: Punctuation marks and line ends, strings and comments aside: 5 MB of ordinary code, which takes
 #: about 10 seconds and 1.3 GiB to parse.

@@ -89,7 +89,7 @@ def _no_validation() -> Iterator[None]:
     # Every node checks itself when it is made. The parser makes no invalid ones, and the checks
     # are a tenth of its time.
     check = CSTNode.__post_init__
-    CSTNode.__post_init__ = _accept  # type: ignore[method-assign]
+    CSTNode.__post_init__ = _accept  # type: ignore[method-assign,assignment]
     try:
         yield
     finally:
