@@ -306,12 +306,24 @@ def brief(text: str, at_most: int = 32) -> str:
     return f"{text[:head]}…{text[len(text) - (at_most - head - 1) :]}"
 
 
+MESSAGE_LENGTH = 88
+"""Characters of a message at most, so that one line of an editor or a terminal holds it."""
+
+
+def first_that_fits(*messages: str) -> str:
+    """The first message that is short enough, else the last one, clipped."""
+    for message in messages:
+        if len(message) <= MESSAGE_LENGTH:
+            return message
+    return f"{messages[-1][: MESSAGE_LENGTH - 1]}…"
+
+
 def listed(names: Sequence[str], at_most: int = 3) -> str:
     """`a`, `b` and `c`; what is too much is counted: `a`, `b` and 3 more."""
     quoted = [f"`{name}`" for name in names]
     if len(quoted) > at_most:
-        rest = len(quoted) - at_most + 1
-        return f"{', '.join(quoted[: at_most - 1])} and {rest} more"
+        shown = max(at_most - 1, 1)
+        return f"{', '.join(quoted[:shown])} and {len(quoted) - shown} more"
     if len(quoted) < 2:
         return "".join(quoted)
     return f"{', '.join(quoted[:-1])} and {quoted[-1]}"

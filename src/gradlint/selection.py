@@ -67,7 +67,7 @@ def enabled(
 
 def is_pedantic(rule: Rule) -> bool:
     """Whether the rule is off unless asked for."""
-    return bool(getattr(rule, "pedantic", False))
+    return rule.pedantic
 
 
 def _is_on(layer: Layer, rule: Rule, before: bool, pedantic: bool) -> bool:

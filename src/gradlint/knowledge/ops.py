@@ -57,11 +57,11 @@ FUNCTIONS: dict[str, Flow] = {
         "zeros_like ones_like rand_like randn_like empty_like full_like",
         "torch.",
     ),
-    **_table(Flow.COPIES, "tensor scalar_tensor", "torch."),
+    **_table(Flow.COPIES, "tensor scalar_tensor histc", "torch."),
     **_table(
         Flow.NO_GRADIENT,
         f"{_COMPARISONS} {_TESTS} {_INDICES} bucketize searchsorted bincount multinomial "
-        "equal allclose",
+        f"equal allclose {_REDUCTIONS}",
         "torch.",
     ),
     **_table(Flow.NO_GRADIENT, "one_hot", "torch.nn.functional."),

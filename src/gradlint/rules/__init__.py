@@ -26,6 +26,7 @@ class Rule:
 
     `page` is the module's docstring. `triggers` are literals of which at least one stands in every
     file that the rule can speak about; none means that the engine calls it for no file by itself.
+    `pedantic` rules are off unless asked for.
     """
 
     code: str
@@ -35,6 +36,7 @@ class Rule:
     triggers: tuple[str, ...]
     page: str
     check: Callable[[Unit], Iterator[Report]]
+    pedantic: bool = False
 
     @property
     def title(self) -> str:
@@ -50,18 +52,20 @@ class Rule:
 @cache
 def all_rules() -> dict[str, Rule]:
     """Every rule by its code, in the order of the codes."""
-    found = {}
-    for info in sorted(pkgutil.iter_modules(__path__), key=lambda info: info.name):
-        if named := _NAME.fullmatch(info.name):
-            module = importlib.import_module(f"{__name__}.{info.name}")
-            code, slug = f"GL{named[1]}", named[2].replace("_", "-")
-            found[code] = Rule(
-                code,
-                slug,
-                module.severity,
-                module.confidence,
-                module.triggers,
-                module.__doc__ or "",
-                module.check,
-            )
-    return found
+    names = sorted(info.name for info in pkgutil.iter_modules(__path__))
+    rules = [_read(named) for name in names if (named := _NAME.fullmatch(name))]
+    return {rule.code: rule for rule in rules}
+
+
+def _read(named: re.Match[str]) -> Rule:
+    module = importlib.import_module(f"{__name__}.{named[0]}")
+    return Rule(
+        code=f"GL{named[1]}",
+        slug=named[2].replace("_", "-"),
+        severity=module.severity,
+        confidence=module.confidence,
+        triggers=module.triggers,
+        page=module.__doc__ or "",
+        check=module.check,
+        pedantic=getattr(module, "pedantic", False),
+    )

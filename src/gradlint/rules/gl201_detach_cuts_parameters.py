@@ -62,6 +62,7 @@ from gradlint.model import (
     Starvation,
     Trainable,
     brief,
+    first_that_fits,
     listed,
 )
 
@@ -88,11 +89,15 @@ def _report(found: Starvation) -> Report:
     related = [Label(makers[0], "trainable parameters start here")] if makers else []
     if found.root_place is not None:
         related.append(Label(found.root_place, "the loss that cannot reach them"))
-    goal = "the loss" if found.root == "backward" else "the output"
+    goal = "the output" if found.root == "return" else "the loss"
     return Report(
         at=found.place,
         symbol=found.symbol,
-        message=f"`{brief(found.text)}` cuts {listed([brief(n, 20) for n in names], 2)} off {goal}",
+        message=first_that_fits(
+            f"`{found.text}` cuts {listed(names)} off {goal}",
+            f"`{brief(found.text)}` cuts {listed(names, 2)} off {goal}",
+            f"`{brief(found.text, 20)}` cuts {listed(names, 1)} off {goal}",
+        ),
         label="the graph ends here",
         why=(
             f"No other path leads from {listed(names)} to {goal}: requires_grad stays True, "

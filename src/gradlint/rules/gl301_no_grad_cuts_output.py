@@ -64,6 +64,7 @@ from gradlint.model import (
     Starvation,
     Trainable,
     brief,
+    first_that_fits,
     listed,
 )
 
@@ -108,15 +109,19 @@ def _report(found: Starvation) -> Report:
 
 
 def _message(found: Starvation, names: Sequence[str]) -> str:
-    what = brief(found.text.partition("(")[0] or found.text)
+    what = found.text.partition("(")[0] or found.text
     if found.everything:
-        return (
-            f"`{what}` runs under {found.cause}: no parameter of `{brief(found.owner, 20)}` "
-            "can train"
+        return first_that_fits(
+            f"`{what}` runs under {found.cause}: no parameter of `{found.owner}` can train",
+            f"`{brief(what, 20)}` runs under {found.cause}: no parameter of its class can train",
         )
     goal = "loss" if found.root == "backward" else "output"
-    cut = listed([brief(name, 18) for name in names], 2)
-    return f"`{what}` under {found.cause} cuts {cut} off the {goal}"
+    return first_that_fits(
+        f"`{what}` under {found.cause} cuts {listed(names)} off the {goal}",
+        f"`{what}` under {found.cause} cuts {listed(names, 1)} off the {goal}",
+        f"{found.cause} cuts {listed(names, 2)} off the {goal}",
+        f"{found.cause} cuts {listed(names, 1)} off the {goal}",
+    )
 
 
 def _why(found: Starvation, names: Sequence[str]) -> str:
@@ -136,10 +141,11 @@ def _remedy(found: Starvation, lost: Sequence[Lost]) -> str:
 
 
 def _related(found: Starvation, lost: Sequence[Lost]) -> Iterator[Label]:
-    makers = [one.made for one in lost if one.made is not None]
-    if makers:
-        yield Label(makers[0], "trainable parameters start here")
-    if found.block is not None:
-        yield Label(found.block, "gradient recording stops here")
-    if found.root_place is not None:
-        yield Label(found.root_place, "the loss that cannot reach them")
+    made = next((one.made for one in lost if one.made is not None), None)
+    for place, what in (
+        (made, "trainable parameters start here"),
+        (found.block, "gradient recording stops here"),
+        (found.root_place, "the loss that cannot reach them"),
+    ):
+        if place is not None:
+            yield Label(place, what)

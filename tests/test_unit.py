@@ -1,0 +1,156 @@
+"""The questions that a rule may ask about a file."""
+
+from __future__ import annotations
+
+import textwrap
+
+import pytest
+
+from gradlint.facts.unit import Unit
+from gradlint.model import (
+    NOT_CONSTANT,
+    Form,
+    Kind,
+    Operand,
+    Trainable,
+    brief,
+    first_that_fits,
+    listed,
+)
+from gradlint.syntax.tree import parse
+
+PRELUDE = "import torch\nfrom torch import nn\n"
+
+
+def unit(source: str) -> Unit:
+    return Unit([parse(PRELUDE + textwrap.dedent(source))])
+
+
+def test_function_calls_have_canonical_names() -> None:
+    facts = unit(
+        """
+        import torch as th
+        from torch.autograd import no_grad as off
+        th.no_grad()
+        with off():
+            th.zeros(3, device="cpu")
+        """
+    )
+    assert [call.is_statement for call in facts.function_calls("torch.no_grad")] == [True, False]
+    (zeros,) = facts.function_calls("torch.zeros")
+    assert zeros.receiver is None
+    assert zeros.grad_off is not None
+    assert zeros.arguments == (Operand("3", Kind.OTHER, 3),)
+    assert zeros.keywords == (("device", Operand('"cpu"', Kind.OTHER, "cpu")),)
+
+
+def test_method_calls_know_their_receiver() -> None:
+    facts = unit(
+        """
+        class Net(nn.Module):
+            def __init__(self, width):
+                super().__init__()
+                self.fc = nn.Linear(3, 3)
+                self.fc.weight.touch()
+                self.fc.touch()
+                width.touch()
+
+        def use(x: torch.Tensor):
+            x.touch()
+        """
+    )
+    calls = {call.receiver.text: call for call in facts.method_calls("touch") if call.receiver}
+    assert {text: call.receiver.kind for text, call in calls.items() if call.receiver} == {
+        "self.fc.weight": Kind.PARAMETER,
+        "self.fc": Kind.MODULE,
+        "width": Kind.UNKNOWN,
+        "x": Kind.TENSOR,
+    }
+    assert calls["width"].in_initialiser
+    assert not calls["x"].in_initialiser
+    assert calls["self.fc"].symbol == "Net.__init__"
+    assert list(facts.function_calls("touch")) == []
+
+
+def test_operands() -> None:
+    parameter, module = Operand("p", Kind.PARAMETER), Operand("m", Kind.MODULE)
+    assert parameter.must_be_tensor
+    assert parameter.must_be_parameter
+    assert not parameter.must_be_module
+    assert module.must_be_module
+    assert not module.must_be_tensor
+    assert module.constant is NOT_CONSTANT
+
+
+def test_attribute_uses() -> None:
+    facts = unit(
+        """
+        def freeze(model: nn.Module, x: torch.Tensor):
+            model.requires_grad = False
+            x.requires_grad = True
+            x.grad.zero_()
+            return x.grad
+        """
+    )
+    uses = {use.receiver.text: use for use in facts.attribute_uses("requires_grad")}
+    assert uses["model"].form is Form.ASSIGN
+    assert uses["model"].receiver.must_be_module
+    assert uses["model"].value == Operand("False", Kind.OTHER, False)
+    assert uses["x"].value is not None
+    assert uses["x"].value.constant is True
+    grads = [(use.form, use.via) for use in facts.attribute_uses("grad")]
+    assert grads == [(Form.INPLACE, "zero_"), (Form.READ, "")]
+
+
+def test_starvations_say_what_is_lost_and_what_survives() -> None:
+    facts = unit(
+        """
+        class Net(nn.Module):
+            def __init__(self, other):
+                super().__init__()
+                self.enc = nn.Linear(3, 3)
+                self.other = other
+                self.head = nn.Linear(3, 3)
+
+            def forward(self, x):
+                h = self.enc(x) + self.other(x)
+                return self.head(h.detach())
+        """
+    )
+    (found,) = facts.starvations()
+    assert (found.cause, found.text, found.owner) == ("detach", "h.detach()", "Net")
+    assert (found.root, found.everything, found.survivors) == ("return", False, ("head",))
+    lost = {one.name: one.trainable for one in found.lost}
+    assert lost == {"enc": Trainable.YES, "other": Trainable.MAYBE}
+    assert facts.cut_parameters("Net") == {"enc", "other"}
+    assert facts.cut_parameters("Nobody") == set()
+
+
+def test_no_class_of_that_method() -> None:
+    assert unit("class Empty(nn.Module):\n    pass\n").cut_parameters("Empty") == set()
+
+
+@pytest.mark.parametrize(
+    ("names", "at_most", "text"),
+    [
+        ([], 3, ""),
+        (["a"], 3, "`a`"),
+        (["a", "b"], 3, "`a` and `b`"),
+        (["a", "b", "c"], 3, "`a`, `b` and `c`"),
+        (["a", "b", "c", "d"], 3, "`a`, `b` and 2 more"),
+        (["a", "b", "c"], 1, "`a` and 2 more"),
+    ],
+)
+def test_listed(names: list[str], at_most: int, text: str) -> None:
+    assert listed(names, at_most) == text
+
+
+def test_brief_keeps_both_ends() -> None:
+    assert brief("self.encoder", 20) == "self.encoder"
+    assert brief("self.encoder.layers[0].weight", 20) == "self.encoder.…weight"
+    assert len(brief("x" * 99, 20)) == 20
+
+
+def test_messages_are_clipped_only_when_nothing_fits() -> None:
+    assert first_that_fits("x" * 89, "short") == "short"
+    assert first_that_fits("y" * 90) == "y" * 87 + "…"
