@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import libcst as cst
 
 from gradlint.facts.arguments import Arguments
+from gradlint.facts.attributes import attribute
 from gradlint.facts.elements import element_of
 from gradlint.facts.values import OTHER, UNKNOWN, Constant, Each, Super, Value
 from gradlint.knowledge.training import KEEPS_NOTHING
@@ -68,13 +69,11 @@ def _next(run: Interpreter, node: cst.Call, arguments: Arguments) -> Value:
 
 
 def _map(run: Interpreter, node: cst.Call, arguments: Arguments) -> Value:
-    from gradlint.facts.calls import call_value
-
     if len(arguments.positional) < 2:
         return UNKNOWN
     function, *iterables = arguments.positional
     given = Arguments([element_of(run, value) for value in iterables], {}, ())
-    return Value(Kind.OTHER, ref=Each(call_value(run, node, function, given)))
+    return Value(Kind.OTHER, ref=Each(run.call(node, function, given)))
 
 
 def _filter(run: Interpreter, node: cst.Call, arguments: Arguments) -> Value:
@@ -87,8 +86,6 @@ def _super(run: Interpreter, node: cst.Call, arguments: Arguments) -> Value:
 
 
 def _getattr(run: Interpreter, node: cst.Call, arguments: Arguments) -> Value:
-    from gradlint.facts.attributes import attribute
-
     if len(arguments.positional) < 2:
         return UNKNOWN
     receiver, name = arguments.positional[:2]

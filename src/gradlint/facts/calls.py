@@ -1,4 +1,4 @@
-"""Calls: who is called, with what, and which module knows what that does."""
+"""Calls: who is called, with what; and the record of it that rules ask for."""
 
 from __future__ import annotations
 
@@ -7,21 +7,14 @@ from typing import TYPE_CHECKING
 import libcst as cst
 
 from gradlint.facts.arguments import Arguments
-from gradlint.facts.attributes import TENSOR_ARGUMENT, attribute, written_attribute
-from gradlint.facts.binding import bind
+from gradlint.facts.attributes import TENSOR_ARGUMENT, written_attribute
 from gradlint.facts.builtin_calls import BUILTINS
 from gradlint.facts.elements import element_of
-from gradlint.facts.instances import build_instance
+from gradlint.facts.imported_calls import imported_call
+from gradlint.facts.method_calls import method_call
 from gradlint.facts.recorder import Argument, CallRecord
 from gradlint.facts.values import (
-    NOTHING,
     UNKNOWN,
-    Bound,
-    Class,
-    Function,
-    Imported,
-    Super,
-    Thing,
     Value,
 )
 from gradlint.knowledge.ops import TAKES_ANYTHING, must_write_in_place
@@ -47,7 +40,7 @@ def call(run: Interpreter, node: cst.Call) -> Value:
     callee = run.evaluate(func)
     arguments = evaluate_arguments(run, node)
     record(run, node, dotted(func) or "", None, arguments)
-    return call_value(run, node, callee, arguments)
+    return run.call(node, callee, arguments)
 
 
 def evaluate_arguments(run: Interpreter, node: cst.Call, name: str = "") -> Arguments:
@@ -106,8 +99,6 @@ def record(
 
 
 def _imported(run: Interpreter, node: cst.Call, name: str) -> Value:
-    from gradlint.facts.imported_calls import imported_call
-
     if name.startswith("torch.") and name not in TAKES_ANYTHING and not name.startswith("torch.ut"):
         _note_arguments(run, node)
     arguments = evaluate_arguments(run, node, name)
@@ -116,8 +107,6 @@ def _imported(run: Interpreter, node: cst.Call, name: str) -> Value:
 
 
 def _method(run: Interpreter, node: cst.Call, func: cst.Attribute) -> Value:
-    from gradlint.facts.method_calls import method_call
-
     name = func.attr.value
     _note_method(run, func, name)
     receiver = run.evaluate(func.value)
@@ -126,7 +115,7 @@ def _method(run: Interpreter, node: cst.Call, func: cst.Attribute) -> Value:
     record(run, node, name, Argument(func.value, receiver), arguments)
     text = dotted(func)
     if text is not None and text in run.env:
-        return call_value(run, node, run.env[text], arguments)
+        return run.call(node, run.env[text], arguments)
     return method_call(run, node, receiver, name, arguments)
 
 
@@ -150,94 +139,3 @@ def _note_arguments(run: Interpreter, node: cst.Call) -> None:
     for argument in node.args:
         if isinstance(argument.value, cst.Attribute):
             run.intents.setdefault(id(argument.value), (Form.READ, TENSOR_ARGUMENT))
-
-
-def call_value(run: Interpreter, node: cst.CSTNode, callee: Value, arguments: Arguments) -> Value:
-    """What calling a value gives: a function, a class, a module, or something unknown."""
-    ref = callee.ref
-    if isinstance(ref, Function):
-        return run.call_function(node, ref, None, arguments.positional, arguments.keywords)
-    if isinstance(ref, Bound):
-        return run.call_function(
-            node, ref.function, ref.receiver, arguments.positional, arguments.keywords
-        )
-    if isinstance(ref, Class):
-        return construct(run, node, ref, arguments)
-    if isinstance(ref, Thing):
-        return call_thing(run, node, callee, ref, arguments)
-    if isinstance(ref, Imported) and isinstance(node, cst.Call):
-        from gradlint.facts.imported_calls import imported_call
-
-        return imported_call(run, node, ref.name, arguments)
-    return unknown_call(run, node, callee, arguments)
-
-
-def construct(run: Interpreter, node: cst.CSTNode, ref: Class, arguments: Arguments) -> Value:
-    """An instance of a class of this file."""
-    found = ref.cls.method("__init__")
-    given: dict[str, Value] = {}
-    if found is not None:
-        given = bind(found[1], UNKNOWN, arguments.positional, arguments.keywords)
-    run.escape(*arguments.all)
-    return build_instance(run, node, ref.cls, given)
-
-
-def call_thing(
-    run: Interpreter, node: cst.CSTNode, callee: Value, thing: Thing, arguments: Arguments
-) -> Value:
-    """Calling an object, and the forward hook that it may have."""
-    result = _forward(run, node, callee, thing, arguments)
-    hook = run.hooks.get(run.identity(thing)) if run.hooks else None
-    if hook is None:
-        return result
-    changed = call_value(run, node, hook, Arguments([callee, UNKNOWN, result], {}, ()))
-    return result if changed.constant is None else changed
-
-
-def _forward(
-    run: Interpreter, node: cst.CSTNode, callee: Value, thing: Thing, arguments: Arguments
-) -> Value:
-    """Calling an object: forward of a module of this file, or an opaque module."""
-    if thing.cls is not None:
-        for name in ("forward", "__call__"):
-            found = thing.cls.method(name)
-            if found is not None:
-                function = Function(found[1], found[0])
-                return run.call_function(
-                    node, function, callee, arguments.positional, arguments.keywords
-                )
-    if callee.kind is Kind.MODULE:
-        return run.operation(node, arguments.all, Kind.TENSOR, run.source(thing))
-    return unknown_call(run, node, callee, arguments)
-
-
-def unknown_call(run: Interpreter, node: cst.CSTNode, callee: Value, arguments: Arguments) -> Value:
-    """A call of which only the arguments are known.
-
-    A call whose result is thrown away works by side effect, so its arguments may be trained on.
-    """
-    if run.is_statement(node):
-        run.escape(*arguments.all)
-    used = run.source(callee.thing) if callee.thing is not None else NOTHING
-    return run.operation(node, [callee, *arguments.all], Kind.UNKNOWN, used)
-
-
-def call_attribute(
-    run: Interpreter, node: cst.CSTNode, receiver: Value, name: str, arguments: Arguments
-) -> Value:
-    """Calling what the attribute `name` of an object holds."""
-    if isinstance(receiver.ref, Super):
-        return _super_call(run, node, receiver, name, arguments)
-    return call_value(run, node, attribute(run, node, receiver, name), arguments)
-
-
-def _super_call(
-    run: Interpreter, node: cst.CSTNode, receiver: Value, name: str, arguments: Arguments
-) -> Value:
-    found = attribute(run, node, receiver, name)
-    if found is not UNKNOWN:
-        return call_value(run, node, found, arguments)
-    me = run.env.get(run.frame.self_name or "", UNKNOWN)
-    if name == "__init__" or me.thing is None:
-        return UNKNOWN
-    return run.operation(node, arguments.all, Kind.UNKNOWN, run.source(me.thing))

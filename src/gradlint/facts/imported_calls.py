@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 import libcst as cst
 
 from gradlint.facts.arguments import Arguments
-from gradlint.facts.calls import call_value, unknown_call
 from gradlint.facts.elements import element_of, joint_trainable, merged_parameters
 from gradlint.facts.modes import mode_of
+from gradlint.facts.opaque import unknown_call
 from gradlint.facts.state import Backward
 from gradlint.facts.values import (
     OTHER,
@@ -133,7 +133,7 @@ def _checkpoint(run: Interpreter, node: cst.Call, name: str, arguments: Argument
     if not arguments.positional:
         return UNKNOWN
     function, *given = arguments.positional
-    return call_value(run, node, function, Arguments(given, {}, ()))
+    return run.call(node, function, Arguments(given, {}, ()))
 
 
 def _switch(run: Interpreter, node: cst.Call, name: str, arguments: Arguments) -> Value:

@@ -8,6 +8,7 @@ from functools import cached_property
 
 import libcst as cst
 
+from gradlint.facts.arguments import Arguments
 from gradlint.facts.attributes import store_attribute
 from gradlint.facts.binding import (
     bind,
@@ -18,6 +19,7 @@ from gradlint.facts.binding import (
     parameters_of,
     symbolic,
 )
+from gradlint.facts.callees import call_value
 from gradlint.facts.classes import ClassFacts
 from gradlint.facts.declare import Declarations
 from gradlint.facts.elements import unpacked
@@ -211,6 +213,10 @@ class Interpreter(State):
         elif whole.kind is not Kind.MODULE:
             live, cut = gathered((whole, value))
             self.env[name] = Value(whole.kind, live, cut)
+
+    def call(self, node: cst.CSTNode, callee: Value, arguments: Arguments) -> Value:
+        """What calling a value gives."""
+        return call_value(self, node, callee, arguments)
 
     # ----------------------------------------------------------------------------- functions
 

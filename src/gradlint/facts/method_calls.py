@@ -10,10 +10,11 @@ import libcst as cst
 
 from gradlint.facts.arguments import Arguments
 from gradlint.facts.attributes import mark
-from gradlint.facts.calls import call_attribute, call_thing, unknown_call
+from gradlint.facts.callees import call_attribute, call_thing
 from gradlint.facts.elements import element_of, joint_trainable, with_element
 from gradlint.facts.imported_calls import by_flow, things_in, with_indices
 from gradlint.facts.instances import parameters_of
+from gradlint.facts.opaque import unknown_call
 from gradlint.facts.state import Backward, Step
 from gradlint.facts.values import (
     NOTHING,
