@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
-from functools import cached_property
 
 import libcst as cst
 
@@ -26,23 +25,20 @@ from gradlint.facts.elements import unpacked
 from gradlint.facts.evidence import from_annotation, kind_by_use
 from gradlint.facts.expressions import EXPRESSIONS
 from gradlint.facts.fitting import Fit
-from gradlint.facts.index import Indexer
 from gradlint.facts.method_calls import in_place
 from gradlint.facts.modes import decorated_mode
+from gradlint.facts.names import Names
 from gradlint.facts.recorder import Context, Recorder
-from gradlint.facts.state import CALLERS_MODE, Effects, Frame, State
+from gradlint.facts.state import CALLERS_MODE, Effects, Frame
 from gradlint.facts.statements import STATEMENTS
 from gradlint.facts.values import (
     NONE,
-    SELF,
     UNKNOWN,
     Base,
     Class,
     Each,
     Function,
-    Imported,
     Inflow,
-    Super,
     Thing,
     Value,
     gathered,
@@ -50,7 +46,7 @@ from gradlint.facts.values import (
 )
 from gradlint.knowledge.training import INITIALISERS
 from gradlint.model import Form, Kind
-from gradlint.syntax.names import canonical, dotted
+from gradlint.syntax.names import dotted
 
 _DEPTH = 14  # calls within calls, beyond which a call is taken as an operation on its arguments
 _STEPS = 400_000  # statements interpreted for one file, beyond which calls are no longer followed
@@ -64,14 +60,12 @@ class Summary:
     effects: Effects
 
 
-class Interpreter(State):
+class Interpreter(Names):
     """One file. Transfer functions for nodes live in statements and expressions."""
 
     def __init__(self, declarations: Declarations) -> None:
-        super().__init__()
-        self.declarations = declarations
+        super().__init__(declarations)
         self.recorder = Recorder()
-        self.indexer = Indexer()
         self.intents: dict[int, tuple[Form, str]] = {}
         self.hooks: dict[tuple[int, Base, tuple[str, ...]], Value] = {}
         self.variants: dict[object, tuple[ClassFacts, dict[str, Value]]] = {}
@@ -81,18 +75,6 @@ class Interpreter(State):
         self._active: set[object] = set()
         self._depth = 0
         self._steps = 0
-
-    @cached_property
-    def read_from_outside(self) -> frozenset[str]:
-        """Attributes that the file reads of anything but `self`."""
-        return frozenset(
-            name
-            for body in self.declarations.bodies
-            for node in body
-            for head, names in self.indexer.of(node).loaded.items()
-            if head != "self" and not head.startswith("self.")
-            for name in names
-        )
 
     # ------------------------------------------------------------------------------ dispatch
 
@@ -118,60 +100,6 @@ class Interpreter(State):
         else:
             self.execute((body,))
 
-    def lookup(self, name: str) -> Value:
-        """The value of a name: local, global, a class or a function of this file."""
-        value = self.env.get(name)
-        if value is None:
-            value = self.globals.get(name)
-        if value is not None:
-            return value
-        if name in self.declarations.classes:
-            return Value(ref=Class(self.declarations.classes[name]))
-        if name in self.declarations.functions:
-            return Value(Kind.OTHER, ref=Function(self.declarations.functions[name], None))
-        imported = self.declarations.imports.resolve(name)
-        return Value(ref=Imported(imported)) if imported is not None else UNKNOWN
-
-    def known_by_use(self, name: str, value: Value) -> Value:
-        """A value of which nothing else is known, by the methods that this function calls on it."""
-        if value.kind is not Kind.UNKNOWN or isinstance(value.ref, Class | Imported | Super):
-            return value
-        kind = kind_by_use(self.used_of(name))
-        return value if kind is Kind.UNKNOWN else replace(value, kind=kind)
-
-    def identity(self, thing: Thing) -> tuple[int, Base, tuple[str, ...]]:
-        """What tells an object from others while the file runs: paths of self go with a class."""
-        cls = self.frame.cls if thing.base == SELF else None
-        return id(cls.node) if cls is not None else 0, thing.base, thing.path
-
-    def member_uses(self, cls: ClassFacts, name: str) -> frozenset[str]:
-        """Which attributes the methods of a class use of `self.name`."""
-        found: frozenset[str] = frozenset()
-        for facts in cls.lineage:
-            found |= self.indexer.of(facts.node).attributes_of(f"self.{name}")
-        return found
-
-    def is_internal(self, cls: ClassFacts, name: str) -> bool:
-        """Whether an attribute is state of the class: read by its methods, and by nobody else."""
-        inside = any(
-            name in self.indexer.of(facts.node).loaded.get("self", ()) for facts in cls.lineage
-        )
-        return inside and name not in self.read_from_outside
-
-    def imported(self, name: str | None) -> str | None:
-        """The canonical name of a dotted name that is imported and not shadowed by a variable."""
-        if name is None:
-            return None
-        head, _, rest = name.partition(".")
-        value = self.env.get(head)
-        if value is None:
-            value = self.globals.get(head)
-        if value is None:
-            return self.declarations.imports.resolve(name)
-        if not isinstance(value.ref, Imported):
-            return None
-        return canonical(f"{value.ref.name}.{rest}" if rest else value.ref.name)
-
     def context(self) -> Context:
         """Where the interpretation stands, for a record."""
         block = self.mode.block if self.mode is not None else None
@@ -180,10 +108,6 @@ class Interpreter(State):
     def is_statement(self, node: cst.CSTNode) -> bool:
         """True when the value of `node` is thrown away."""
         return isinstance(self.statement, cst.Expr) and self.statement.value is node
-
-    def used_of(self, name: str) -> frozenset[str]:
-        """Which attributes the current function uses of a name."""
-        return self.frame.index.attributes_of(name)
 
     def bind_target(
         self, target: cst.CSTNode, value: Value, source: cst.CSTNode | None = None
@@ -257,8 +181,7 @@ class Interpreter(State):
         seen = {name: symbolic(value, name, scope) for name, value in given.items()}
         summary = self.summary(function, receiver, seen)
         if summary is None:
-            everything = [*args, *keywords.values()]
-            return self.operation(node, everything, Kind.UNKNOWN)
+            return self._unfollowed(node, [*args, *keywords.values()])
         return self._fit(node, summary, receiver, given)
 
     def summary(
@@ -270,16 +193,16 @@ class Interpreter(State):
         off = self.mode is not None
         key = (id(function.node), function.cls, cls, off, tuple(sorted(seen.items(), key=_first)))
         found = self._summaries.get(key)
-        if (
-            found is None
-            and key not in self._active
-            and self._depth < _DEPTH
-            and self._steps < _STEPS
-        ):
+        if found is None and key not in self._active and self._may_go_deeper():
             self._active.add(key)
             found = self._summaries[key] = self._summarise(function, receiver, cls, seen)
             self._active.discard(key)
         return found
+
+    def _unfollowed(self, node: cst.CSTNode, arguments: list[Value]) -> Value:
+        """A recursive call, or one too deep: it may do anything with its arguments."""
+        self.escape(*arguments)
+        return self.operation(node, arguments, Kind.UNKNOWN)
 
     def _may_go_deeper(self) -> bool:
         return self._depth < _DEPTH and self._steps < _STEPS
@@ -390,7 +313,7 @@ class Interpreter(State):
         """A local function or lambda: run where it is called, on the names that it sees."""
         key = id(function.node)
         if key in self._active or not self._may_go_deeper():
-            return self.operation(node, [*args, *keywords.values()], Kind.UNKNOWN)
+            return self._unfollowed(node, [*args, *keywords.values()])
         self._active.add(key)
         self._depth += 1
         outer = (self.env, self.dead, self.frame.returns, self.mode, self.statement, self.jumps)
