@@ -11,7 +11,7 @@ PACKAGE_VERSION := 1.32.0
 PACKAGE_DIR := $(VENV)/demo/$(PACKAGE)-$(PACKAGE_VERSION)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-all test-lowest lint coverage clean
+.PHONY: help demo readme test test-all test-lowest lint coverage clean
 
 help:  ## list these targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 14
@@ -53,6 +53,9 @@ lint: $(VENV)/dev.stamp  ## ruff, mypy, and gradlint on itself
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/gradlint check .
+
+readme: $(VENV)/dev.stamp  ## write the table of rules into README.md
+	UPDATE_README=1 $(BIN)/python -m pytest -q tests/test_readme.py -k the_table_of_rules
 
 coverage: $(VENV)/dev.stamp  ## branch coverage: 100% of rules and model, 95% of the rest
 	$(BIN)/coverage erase

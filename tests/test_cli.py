@@ -356,8 +356,9 @@ def test_a_closed_pipe_leaves_no_traceback() -> None:
 
 
 INTERRUPTED = """
-import sys, time
+import signal, sys, time
 from gradlint import cli
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a job in the background ignores it
 cli._check = lambda options: (print("ready", flush=True), time.sleep(30))
 cli.main(["check"])
 """

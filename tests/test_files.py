@@ -324,3 +324,10 @@ def test_a_huge_file(tree: Path) -> None:
         file.truncate(40 << 20)
     with pytest.raises(NotAnalysed, match="40 MiB"):
         read(Path("a.py"))
+
+
+def test_a_notebook_is_not_read_as_python(tmp_path: Path) -> None:
+    path = tmp_path / "a.ipynb"
+    path.write_text('{"cells": []}')
+    with pytest.raises(NotAnalysed, match="notebooks are not read yet"):
+        read(path)

@@ -313,6 +313,9 @@ OTHER_THAN_TENSORS: dict[str, Callable[[], tuple[Any, ...]]] = {
     "torch.is_tensor": lambda: (1,),
     "torch.scalar_tensor": lambda: (1.0,),
     "torch.device": lambda: ("cpu",),
+    "torch.sparse_coo_tensor": lambda: (np.array([[0], [1]]), np.ones(1), (2, 2)),
+    "torch.sparse_csr_tensor": lambda: (np.array([0, 1]), np.array([0]), np.ones(1), (1, 1)),
+    "torch.sparse_csc_tensor": lambda: (np.array([0, 1]), np.array([0]), np.ones(1), (1, 1)),
     "torch.manual_seed": lambda: (0,),
 }
 

@@ -142,7 +142,7 @@ def _of_class(cls: ClassFacts, name: str) -> Value:
 def _data(run: Interpreter, node: cst.Attribute, receiver: Value) -> Value:
     """The value of `receiver.data`: for a tensor, the same numbers without the graph."""
     form, via = run.intents.get(id(node), (Form.READ, ""))
-    receiver = _known_by_use(receiver, via)
+    receiver = _known_by_use(node.value, receiver, form, via)
     record_use(run, node, receiver)
     if receiver.kind not in _TENSORS:
         return Value(live=receiver.live, cut=receiver.cut)
@@ -151,8 +151,13 @@ def _data(run: Interpreter, node: cst.Attribute, receiver: Value) -> Value:
     return run.severed(node, receiver, "data", Kind.TENSOR)
 
 
-def _known_by_use(receiver: Value, via: str) -> Value:
-    """A receiver about which nothing else is known, by what is done to its `.data`."""
+def _known_by_use(node: cst.CSTNode, receiver: Value, form: Form, via: str) -> Value:
+    """A receiver about which nothing else is known, by what is done to its `.data`.
+
+    What an unknown call returns may well be a wrapper with a tensor in it: only a write tells.
+    """
+    if form is Form.READ and isinstance(node, cst.Call):
+        return receiver
     if receiver.kind is Kind.UNKNOWN and (
         via == TENSOR_ARGUMENT or via in TENSOR_ONLY or must_write_in_place(via)
     ):

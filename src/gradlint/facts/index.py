@@ -18,25 +18,27 @@ Uses = dict[str, set[str]]
 class Index:
     """What is mentioned: `names` are all identifiers, `attributes` those behind a dot, `used` the
     attributes of each `x` or `self.x`, `loaded` those of each dotted head that are not merely
-    assigned to.
+    assigned to, `narrowed` the names whose type is asked for: their uses differ by branch.
     """
 
     names: set[str] = dataclasses.field(default_factory=set)
     attributes: set[str] = dataclasses.field(default_factory=set)
     used: Uses = dataclasses.field(default_factory=dict)
     loaded: Uses = dataclasses.field(default_factory=dict)
+    narrowed: set[str] = dataclasses.field(default_factory=set)
 
     def add(self, other: Index) -> None:
         """Take over what another piece mentions."""
         self.names |= other.names
         self.attributes |= other.attributes
+        self.narrowed |= other.narrowed
         for mine, theirs in ((self.used, other.used), (self.loaded, other.loaded)):
             for head, attributes in theirs.items():
                 mine[head] = mine.get(head, set()) | attributes
 
     def attributes_of(self, name: str) -> frozenset[str]:
-        """The attributes that are used of a name."""
-        return frozenset(self.used.get(name, ()))
+        """The attributes that are used of a name, wherever it stands."""
+        return frozenset() if name in self.narrowed else frozenset(self.used.get(name, ()))
 
 
 class Indexer:
@@ -65,6 +67,8 @@ class Indexer:
                 continue
             elif kind is cst.Attribute:
                 _attribute(index, node, todo, is_load=True)
+            elif kind is cst.Call:
+                _call(index, node, todo)
             elif kind is cst.AssignTarget:
                 _targets(index, node.target, todo)
             elif kind is cst.FunctionDef and node is not top:
@@ -72,6 +76,19 @@ class Indexer:
             else:
                 getter = _getters.get(kind)
                 todo.extend(getter(node) if getter is not None else children(node))
+
+
+def _call(index: Index, node: cst.Call, todo: list[Any]) -> None:
+    """A call: `isinstance(x, ...)` narrows x, and `engine.backward(loss)` says nothing of engine."""
+    func = node.func
+    if type(func) is cst.Name and func.value == "isinstance" and node.args:
+        index.narrowed.add(dotted(node.args[0].value) or "")
+    if type(func) is cst.Attribute and func.attr.value == "backward" and node.args:
+        index.names.add("backward")
+        index.attributes.add("backward")
+        todo.extend((func.value, node.args))
+    else:
+        todo.extend(children(node))
 
 
 def _targets(index: Index, target: cst.CSTNode, todo: list[Any]) -> None:

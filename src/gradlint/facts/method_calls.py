@@ -25,6 +25,7 @@ from gradlint.facts.values import (
     Class,
     Each,
     Imported,
+    Inflow,
     ParametersOf,
     Severed,
     Source,
@@ -72,9 +73,10 @@ def method_call(
 
 def _backward(run: Interpreter, node: cst.Call, receiver: Value, arguments: Arguments) -> Value:
     """loss.backward(), or accelerator.backward(loss)."""
-    value = receiver
-    if not receiver.has_graph_facts and arguments.positional:
-        value = arguments.positional[0]
+    value, given = receiver, arguments.positional
+    if receiver.kind not in _TENSORS and given:
+        if given[0].has_graph_facts or not receiver.has_graph_facts:
+            value = given[0]
     run.frame.effects.timeline.append(Backward(value, run.place(node)))
     return OTHER
 
@@ -357,13 +359,18 @@ def _collect(
     if not arguments.all:
         return OTHER
     added = arguments.all[-1]
-    if text is None or text not in run.env or "." in text:
+    if text is None or text not in run.env or "." in text or _comes_from_outside(receiver):
         run.escape(added)
     if text is not None and text in run.env:
         element = element_of(run, added) if name == "extend" else added
         unsure = run.unsure > 0 or name != "append"
         run.env[text] = with_element(receiver, element, unsure)
     return OTHER
+
+
+def _comes_from_outside(value: Value) -> bool:
+    """True for a list that somebody else holds too."""
+    return isinstance(value.ref, Thing) or any(isinstance(o, Inflow) for o in flat(value)[0])
 
 
 def _of_mapping(receiver: Value, name: str) -> Value:

@@ -90,7 +90,8 @@ INTEGER_TYPES = frozenset(
 TAKES_ANYTHING = frozenset(
     f"torch.{name}"
     for name in "tensor as_tensor asarray from_numpy Tensor FloatTensor LongTensor save is_tensor "
-    "scalar_tensor load frombuffer device manual_seed".split()
+    "scalar_tensor load frombuffer device manual_seed sparse_coo_tensor sparse_csr_tensor "
+    "sparse_csc_tensor".split()
 )
 """Functions of torch that take more than tensors: an argument of them need not be one."""
 

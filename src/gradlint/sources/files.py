@@ -160,6 +160,11 @@ class _Walk:
 
 def read(path: Path) -> str:
     """Return the text of a source file; raises NotAnalysed when there is none to be had."""
+    if path.suffix == ".ipynb":
+        raise NotAnalysed(
+            "notebooks are not read yet",
+            "check the script that `jupyter nbconvert --to script` makes of it",
+        )
     try:
         data = _read_bytes(path)
     except OSError as error:
