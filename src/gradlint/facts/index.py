@@ -79,7 +79,7 @@ class Indexer:
 
 
 def _call(index: Index, node: cst.Call, todo: list[Any]) -> None:
-    """A call: `isinstance(x, ...)` narrows x, and `engine.backward(loss)` says nothing of engine."""
+    """A call: isinstance(x, T) narrows x, and engine.backward(loss) says nothing of engine."""
     func = node.func
     if type(func) is cst.Name and func.value == "isinstance" and node.args:
         index.narrowed.add(dotted(node.args[0].value) or "")

@@ -74,9 +74,9 @@ def method_call(
 def _backward(run: Interpreter, node: cst.Call, receiver: Value, arguments: Arguments) -> Value:
     """loss.backward(), or accelerator.backward(loss)."""
     value, given = receiver, arguments.positional
-    if receiver.kind not in _TENSORS and given:
-        if given[0].has_graph_facts or not receiver.has_graph_facts:
-            value = given[0]
+    is_engine = receiver.kind not in _TENSORS
+    if is_engine and given and (given[0].has_graph_facts or not receiver.has_graph_facts):
+        value = given[0]
     run.frame.effects.timeline.append(Backward(value, run.place(node)))
     return OTHER
 
@@ -370,7 +370,7 @@ def _collect(
 
 def _comes_from_outside(value: Value) -> bool:
     """True for a list that somebody else holds too."""
-    return isinstance(value.ref, Thing) or any(isinstance(o, Inflow) for o in flat(value)[0])
+    return isinstance(value.ref, Thing) or any(isinstance(o, Inflow) for o in value.live)
 
 
 def _of_mapping(receiver: Value, name: str) -> Value:
