@@ -29,7 +29,7 @@ Cell = tuple[str, int | None]
 """A path, and the number of a code cell where the path is a notebook's."""
 
 
-_FILES_BETWEEN_COLLECTIONS = 20
+_FILES_BETWEEN_COLLECTIONS = 60
 
 
 @dataclass(frozen=True, slots=True)
