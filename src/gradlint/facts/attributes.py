@@ -24,10 +24,12 @@ from gradlint.facts.values import (
     Function,
     Imported,
     Inflow,
+    ParametersOf,
     Source,
     Super,
     Thing,
     Value,
+    flat,
 )
 from gradlint.knowledge.ops import (
     ALWAYS_TENSOR_ATTRIBUTES,
@@ -37,7 +39,7 @@ from gradlint.knowledge.ops import (
     VIEWS,
     must_write_in_place,
 )
-from gradlint.model import Form, Kind
+from gradlint.model import Form, Kind, Trainable
 from gradlint.syntax.names import dotted
 
 if TYPE_CHECKING:
@@ -107,12 +109,14 @@ def _of_thing(
     known = attribute_of(run, node, receiver, name)
     if known is not None:
         return known
+    if name == "module" and receiver.kind is Kind.MODULE and not _is_self(thing):
+        return receiver  # what DataParallel wraps
     if name in _NO_PARAMETERS:
         return TENSOR
     member = replace(thing.member(name), trainable=thing.trainable)
     if name in ALWAYS_TENSOR_ATTRIBUTES:
         return parameter_in(run, member)
-    if thing.base == SELF and not thing.path:
+    if _is_self(thing):
         kind = kind_by_use(run.member_uses(thing.cls, name)) if thing.cls is not None else None
         return Value(
             kind or Kind.UNKNOWN,
@@ -120,6 +124,10 @@ def _of_thing(
             ref=thing.member(name),
         )
     return Value(live=receiver.live, cut=receiver.cut, ref=member)
+
+
+def _is_self(thing: Thing) -> bool:
+    return thing.base == SELF and not thing.path
 
 
 def _of_super(run: Interpreter, ref: Super, name: str) -> Value:
@@ -146,9 +154,15 @@ def _data(run: Interpreter, node: cst.Attribute, receiver: Value) -> Value:
     record_use(run, node, receiver)
     if receiver.kind not in _TENSORS:
         return Value(live=receiver.live, cut=receiver.cut)
-    if form is Form.INPLACE:
-        run.frame.effects.written |= {s for s in receiver.live if isinstance(s, Source)}
+    if form is not Form.READ:
+        write_by_hand(run, receiver)
     return run.severed(node, receiver, "data", Kind.TENSOR)
+
+
+def write_by_hand(run: Interpreter, parameter: Value) -> None:
+    """A parameter is set outside an initialiser: something else than a gradient trains it."""
+    if not run.frame.in_initialiser:
+        run.frame.effects.written |= {s for s in parameter.live if isinstance(s, Source)}
 
 
 def _known_by_use(node: cst.CSTNode, receiver: Value, form: Form, via: str) -> Value:
@@ -202,13 +216,21 @@ def store_attribute(
     if name == "data":
         receiver = _known_by_assignment(run, node, receiver, value)
         record_use(run, node, receiver, argument)
+        write_by_hand(run, receiver)
         return
     record_use(run, node, receiver, argument)
     if name == "requires_grad":
-        if isinstance(value.constant, bool):
-            mark(run, receiver, frozen=not value.constant)
+        mark(run, receiver, frozen=value.constant is not True)
+        if receiver.kind is Kind.TENSOR and (text := dotted(node.value)) in run.env:
+            run.env[text or ""] = fresh_leaf(run, node, run.env[text or ""])
         return
     _keep(run, node, receiver, value)
+
+
+def fresh_leaf(run: Interpreter, node: cst.CSTNode, value: Value) -> Value:
+    """x.detach().requires_grad_(): a leaf that collects a gradient of its own, to be passed on."""
+    live, _ = flat(value)
+    return value if live else run.ended(node, [value], "leaf", value.kind)
 
 
 def _known_by_assignment(
@@ -224,6 +246,7 @@ def _known_by_assignment(
 
 def _keep(run: Interpreter, node: cst.Attribute, receiver: Value, value: Value) -> None:
     name, thing, internal = node.attr.value, receiver.thing, False
+    _note_parameter(run, receiver, name, value)
     if thing is not None and thing.base == SELF and not thing.path:
         value = run.name_made(value, SELF, (name,))
         run.frame.effects.stores[name] = value
@@ -237,6 +260,22 @@ def _keep(run: Interpreter, node: cst.Attribute, receiver: Value, value: Value) 
         run.env[text] = value
 
 
+def _note_parameter(run: Interpreter, receiver: Value, name: str, value: Value) -> None:
+    """`layer.weight = ...`: a frozen one, one that another layer has too, or one set by hand."""
+    thing, given = receiver.thing, value.thing
+    if thing is None or given is None or value.kind not in _TENSORS:
+        return
+    member = thing.member(name)
+    if given.trainable is Trainable.NO:
+        run.frame.effects.marks.append(Mark(member.base, member.path, True))
+    elif value.kind is Kind.PARAMETER and given.base.role != "made":
+        both = run.source(replace(member, trainable=Trainable.MAYBE)) | value.live
+        run.frame.effects.written |= {s for s in both if isinstance(s, Source)}
+    elif value.kind is Kind.PARAMETER and not run.frame.in_initialiser:
+        written = run.source(member)
+        run.frame.effects.written |= {s for s in written if isinstance(s, Source)}
+
+
 def mark(run: Interpreter, value: Value, frozen: bool) -> None:
     """requires_grad of a parameter, or of all parameters of a module, is set."""
     if value.items is not None:
@@ -244,6 +283,9 @@ def mark(run: Interpreter, value: Value, frozen: bool) -> None:
             mark(run, item, frozen)
     elif isinstance(value.ref, Each):
         mark(run, value.ref.element, frozen)
+    elif isinstance(value.ref, ParametersOf):
+        for thing in value.ref.things:
+            mark(run, Value(ref=thing), frozen)
     elif isinstance(value.ref, Thing) and not (run.unsure > run.loops and not frozen):
         # An unfreezing that may not happen does not count; a freezing that may, does.
         run.frame.effects.marks.append(Mark(value.ref.base, value.ref.path, frozen))

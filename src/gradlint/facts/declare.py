@@ -50,6 +50,10 @@ class Declarations:
             for member in _statements(node.body)
             if isinstance(member, cst.FunctionDef)
         }
+        for member in _statements(node.body):
+            for name, other in _renamings(member):
+                if other in methods:
+                    methods.setdefault(name, methods[other])
         return ClassFacts(node.name.value, node, methods)
 
     def _link(self, facts: ClassFacts) -> None:
@@ -74,6 +78,15 @@ class Declarations:
 def _statements(body: cst.BaseSuite) -> Iterator[cst.BaseStatement]:
     if isinstance(body, cst.IndentedBlock):
         yield from body.body
+
+
+def _renamings(member: cst.BaseStatement) -> Iterator[tuple[str, str]]:
+    """`forward = run` in the body of a class: (new name, method)."""
+    for small in member.body if isinstance(member, cst.SimpleStatementLine) else ():
+        if isinstance(small, cst.Assign) and isinstance(small.value, cst.Name):
+            for target in small.targets:
+                if isinstance(target.target, cst.Name):
+                    yield target.target.value, small.value.value
 
 
 def _blocks(node: cst.CSTNode) -> Iterator[Iterable[cst.BaseStatement]]:

@@ -13,9 +13,11 @@ from gradlint.facts.values import (
     UNBROKEN,
     UNKNOWN,
     Each,
+    Keys,
     ParametersOf,
     Thing,
     Value,
+    gathered,
     join_all,
 )
 from gradlint.model import Kind, Trainable
@@ -29,15 +31,17 @@ _TENSORS = (Kind.TENSOR, Kind.PARAMETER)
 def element_of(run: Interpreter, value: Value) -> Value:
     """Any one element of an iterable."""
     ref = value.ref
+    if isinstance(ref, Keys):
+        return OTHER
     if value.items is not None:
         return join_all(value.items) or Value(live=value.live, cut=value.cut)
+    if value.kind in _TENSORS:
+        return Value(Kind.TENSOR, value.live, value.cut)
     if isinstance(ref, Each):
         return ref.element
     if isinstance(ref, ParametersOf):
         parameter = _parameter_of(run, ref)
         return Value(Kind.OTHER, items=(OTHER, parameter)) if ref.named else parameter
-    if value.kind in _TENSORS:
-        return Value(Kind.TENSOR, value.live, value.cut)
     if isinstance(ref, Thing):
         return _member_of_container(value, ref)
     return Value(live=value.live, cut=value.cut)
@@ -46,7 +50,10 @@ def element_of(run: Interpreter, value: Value) -> Value:
 def _parameter_of(run: Interpreter, ref: ParametersOf) -> Value:
     if not ref.things:
         return Value(Kind.PARAMETER)
-    return join_all(parameter_in(run, thing) for thing in ref.things) or UNKNOWN
+    if len(ref.things) == 1:
+        return parameter_in(run, ref.things[0])
+    live, _ = gathered(parameter_in(run, thing) for thing in ref.things)
+    return Value(Kind.PARAMETER, live, ref=ParametersOf(ref.things))
 
 
 def parameter_in(run: Interpreter, thing: Thing) -> Value:
@@ -64,10 +71,25 @@ def merged_parameters(values: list[Value]) -> Value | None:
     """[*a.parameters(), *b.parameters()]: the parameters of both; None if there are others."""
     things: list[Thing] = []
     for value in values:
-        if not isinstance(value.ref, ParametersOf) or value.ref.named:
+        if value.items == ():
+            continue
+        part = _parameters_in(value)
+        if not part:
             return None
-        things.extend(value.ref.things)
+        things.extend(part)
     return Value(Kind.OTHER, ref=ParametersOf(tuple(things))) if things else None
+
+
+def _parameters_in(value: Value) -> tuple[Thing, ...]:
+    """Whose parameters a list, or a parameter itself, holds; empty if it holds anything else."""
+    if isinstance(value.ref, ParametersOf) and not value.ref.named:
+        return value.ref.things
+    if value.kind is Kind.PARAMETER and isinstance(value.ref, Thing):
+        return (value.ref,)
+    if value.items:
+        parts = [_parameters_in(item) for item in value.items]
+        return tuple(t for part in parts for t in part) if all(parts) else ()
+    return ()
 
 
 def item_of(run: Interpreter, node: cst.CSTNode, value: Value, index: Value | None) -> Value:
@@ -91,6 +113,11 @@ def item_of(run: Interpreter, node: cst.CSTNode, value: Value, index: Value | No
 
 def _item_of_known(value: Value, index: Value | None) -> Value:
     assert value.items is not None
+    if isinstance(value.ref, Keys):
+        names = value.ref.names
+        if index is not None and index.constant in names:
+            return value.items[names.index(index.constant)]
+        return join_all(value.items) or UNKNOWN
     at = index.constant if index is not None else None
     if isinstance(at, int) and -len(value.items) <= at < len(value.items):
         return value.items[at]
@@ -103,6 +130,16 @@ def unpacked(run: Interpreter, value: Value, count: int) -> list[Value]:
     if value.items is not None and len(value.items) == count:
         return list(value.items)
     return [element_of(run, value)] * count
+
+
+def with_key(value: Value, key: object, element: Value, unsure: bool) -> Value:
+    """A dict after `element` has been stored under a literal key, or an unknown one (None)."""
+    names = value.ref.names if isinstance(value.ref, Keys) else ()
+    if value.items is None or (names == () and value.items) or not isinstance(key, str) or unsure:
+        return with_element(replace(value, ref=None) if names else value, element, unsure=True)
+    items = dict(zip(names, value.items, strict=True))
+    items[key] = element
+    return Value(Kind.OTHER, items=tuple(items.values()), ref=Keys(tuple(items)))
 
 
 def with_element(value: Value, element: Value, unsure: bool) -> Value:
@@ -136,3 +173,32 @@ def trainable_of(value: Value) -> Trainable:
     if isinstance(value.ref, Thing):
         return value.ref.trainable
     return Trainable.NO if value.kind in (Kind.OTHER, Kind.TENSOR) else Trainable.MAYBE
+
+
+_UNROLLED = 8  # a loop over more known elements than this is taken as one over any of them
+
+
+def worth_unrolling(value: Value) -> bool:
+    """A short list of different modules, parameters or names: each is looked at by itself."""
+    items = value.items or ()
+    if isinstance(value.ref, Keys) or not 1 < len(items) <= _UNROLLED:
+        return False
+    return any(_is_worth_telling_apart(item) for item in items)
+
+
+def _is_worth_telling_apart(item: Value) -> bool:
+    if isinstance(item.constant, str) or isinstance(item.ref, Thing | ParametersOf):
+        return True
+    return any(_is_worth_telling_apart(part) for part in item.items or ())
+
+
+def some_of(value: Value) -> Value:
+    """An element that was selected by a test: which parameters it stands for is not known."""
+    if value.kind is Kind.PARAMETER:
+        return replace(value, ref=None)
+    return value
+
+
+def asks_requires_grad(test: cst.CSTNode) -> bool:
+    """`p.requires_grad` as a test selects nothing that could be trained otherwise."""
+    return isinstance(test, cst.Attribute) and test.attr.value == "requires_grad"

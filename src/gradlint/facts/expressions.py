@@ -9,7 +9,14 @@ import libcst as cst
 
 from gradlint.facts.attributes import read_attribute
 from gradlint.facts.calls import call
-from gradlint.facts.elements import element_of, item_of, merged_parameters
+from gradlint.facts.elements import (
+    asks_requires_grad,
+    element_of,
+    item_of,
+    merged_parameters,
+    some_of,
+    worth_unrolling,
+)
 from gradlint.facts.index import walk
 from gradlint.facts.literals import literal_of
 from gradlint.facts.values import (
@@ -18,15 +25,17 @@ from gradlint.facts.values import (
     Constant,
     Each,
     Function,
+    Keys,
     Value,
     gathered,
     join,
 )
-from gradlint.model import Kind
+from gradlint.model import NOT_CONSTANT, Kind
 
 if TYPE_CHECKING:
     from gradlint.facts.interpreter import Interpreter
 
+_KEYS = 64  # a dict with more literal keys than this is taken as a whole
 _TENSORS = (Kind.TENSOR, Kind.PARAMETER)
 
 
@@ -161,11 +170,31 @@ def _dict(run: Interpreter, node: cst.Dict) -> Value:
         if isinstance(element, cst.DictElement):
             run.evaluate(element.key)
         values.append(run.evaluate(element.value))
-    live, cut = gathered(values)
-    return Value(Kind.OTHER, live, cut)
+    names = tuple(_key(run, element) for element in node.elements)
+    if NOT_CONSTANT in names or len(set(names)) < len(names) or len(names) > _KEYS:
+        live, cut = gathered(values)
+        return Value(Kind.OTHER, live, cut)
+    return Value(Kind.OTHER, items=tuple(values), ref=Keys(names))
+
+
+def _key(run: Interpreter, element: cst.BaseDictElement) -> object:
+    if not isinstance(element, cst.DictElement):
+        return NOT_CONSTANT
+    literal = literal_of(element.key)
+    return literal.value if literal is not None else NOT_CONSTANT
 
 
 def _comprehension(run: Interpreter, node: cst.ListComp | cst.GeneratorExp | cst.SetComp) -> Value:
+    over = run.evaluate(node.for_in.iter)
+    if node.for_in.inner_for_in is None and not node.for_in.ifs and worth_unrolling(over):
+        outer = run.env
+        items = []
+        for item in over.items or ():
+            run.env = dict(outer)
+            run.bind_target(node.for_in.target, item)
+            items.append(run.evaluate(node.elt))
+        run.env = outer
+        return Value(Kind.OTHER, items=tuple(items))
     return Value(Kind.OTHER, ref=Each(_in_comprehension(run, node.for_in, node.elt)))
 
 
@@ -175,19 +204,20 @@ def _dict_comprehension(run: Interpreter, node: cst.DictComp) -> Value:
 
 
 def _in_comprehension(run: Interpreter, loop: cst.CompFor, *results: cst.BaseExpression) -> Value:
-    outer = run.env
+    outer, selects = run.env, False
     run.env = dict(outer)
     inner: cst.CompFor | None = loop
     while inner is not None:
         run.bind_target(inner.target, element_of(run, run.evaluate(inner.iter)))
         for condition in inner.ifs:
             run.evaluate(condition.test)
+            selects = selects or not asks_requires_grad(condition.test)
         inner = inner.inner_for_in
     value = UNKNOWN
     for result in results:
         value = run.evaluate(result)
     run.env = outer
-    return value
+    return some_of(value) if selects else value
 
 
 def _walrus(run: Interpreter, node: cst.NamedExpr) -> Value:

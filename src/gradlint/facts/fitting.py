@@ -9,7 +9,17 @@ from typing import TYPE_CHECKING
 import libcst as cst
 
 from gradlint.facts.state import Backward, Effects, Mark, Step
-from gradlint.facts.values import SELF, UNKNOWN, Inflow, Source, Thing, Value, flat, substitute
+from gradlint.facts.values import (
+    SELF,
+    UNKNOWN,
+    Base,
+    Inflow,
+    Source,
+    Thing,
+    Value,
+    flat,
+    substitute,
+)
 from gradlint.model import Trainable
 
 if TYPE_CHECKING:
@@ -62,11 +72,15 @@ class Fit:
         name, _, rest = inflow.name.partition(".")
         if name == SELF.name and rest and self._me is not None:
             return self._field(rest)
+        value = self._argument(inflow.name)
+        return UNKNOWN if value is None else value
+
+    def _argument(self, name: str) -> Value | None:
+        """An argument, or with a number behind the dot, an item of one."""
+        name, _, rest = name.partition(".")
         value = self._given.get(name)
-        if value is None:
-            return UNKNOWN
-        for index in rest.split(".") if rest else ():
-            if value.items is None or int(index) >= len(value.items):
+        for index in rest.split(".") if rest and value is not None else ():
+            if value is None or value.items is None or int(index) >= len(value.items):
                 return value
             value = value.items[int(index)]
         return value
@@ -110,15 +124,29 @@ class Fit:
         return tuple(thing for thing in seen if thing is not None)
 
     def thing(self, thing: Thing) -> Value:
+        """The object at a path of the function, as the caller reaches it."""
         if thing.base == SELF:
             start = Value(ref=self._me) if self._me is not None else None
         elif thing.base.role == "argument":
-            start = self._given.get(thing.base.name)
+            start = self._argument(thing.base.name)
         else:
             start = None
         if start is None or start.thing is None:
             return Value(ref=thing)
+        if thing.parts:
+            parts = (self.thing(part).thing for part in thing.parts)
+            thing = replace(thing, parts=tuple(part for part in parts if part is not None))
         return _descend(start, thing)
+
+    def hands_in(self, base: Base) -> bool:
+        """Whether the caller gives the object at `base` to the function."""
+        values = [*self._given.values()]
+        while values:
+            value = values.pop()
+            values.extend(value.items or ())
+            if value.thing is not None and value.thing.base == base:
+                return True
+        return False
 
 
 def _descend(start: Value, below: Thing) -> Value:

@@ -9,21 +9,23 @@ from gradlint.facts.classes import ClassFacts
 from gradlint.facts.state import Effects
 from gradlint.facts.values import SELF, Base, Source
 
+ANY = "*"
+"""In a path: some member, nobody knows which."""
+
 Path = tuple[str, ...]
 Marks = list[tuple[Path, bool]]
 
 
 def covers(one: Path, other: Path) -> bool:
     """True when one path is the other, or leads to it or from it."""
-    length = min(len(one), len(other))
-    return one[:length] == other[:length]
+    return all(a == b or ANY in (a, b) for a, b in zip(one, other, strict=False))
 
 
 def left_frozen(marks: Iterable[tuple[Path, bool]], path: Path) -> bool:
-    """Whether the last mark at or above `path` freezes it."""
+    """Whether the last mark at or above `path` freezes it, or any mark freezes a part of it."""
     frozen = False
     for at, value in marks:
-        if path[: len(at)] == at:
+        if covers(at, path) and (value or len(at) <= len(path)):
             frozen = value
     return frozen
 
@@ -85,18 +87,14 @@ class Intent:
     # ------------------------------------------------------------------------- by optimizer
 
     def may_be_optimized(self, source: Source, cls: ClassFacts | None) -> bool:
-        """False when optimizers hold other parts of the same object, and not this one."""
+        """False when optimizers of the object are known, and none is known to hold the source."""
         held = list(self._held(source.base, cls))
-        if any(path is None for path in held):
-            return True
-        paths = [path for path in held if path is not None]
-        return not paths or any(covers(path, source.path) for path in paths)
+        return not held or any(path is not None and covers(path, source.path) for path in held)
 
     def must_be_optimized(self, source: Source, cls: ClassFacts | None) -> bool:
         """True when an optimizer is known to hold it."""
-        return any(
-            path is not None and covers(path, source.path) for path in self._held(source.base, cls)
-        )
+        held = self._held(source.base, cls)
+        return any(path is not None and covers(path, source.path) for path in held)
 
     def _held(self, base: Base, cls: ClassFacts | None) -> Iterator[Path | None]:
         """Paths of the object that optimizers hold; None for an optimizer of unknown contents."""
@@ -106,7 +104,7 @@ class Intent:
                     yield None
                 for thing in things:
                     if self._is_same(effects, thing.base, base, cls):
-                        yield thing.path
+                        yield None if ANY in thing.path else thing.path
 
     # ------------------------------------------------------------------------------ by hand
 

@@ -19,6 +19,7 @@ from gradlint.facts.values import (
     Each,
     Function,
     Inflow,
+    Keys,
     ParametersOf,
     Source,
     Thing,
@@ -58,10 +59,15 @@ def _build(run: Interpreter, cls: ClassFacts, given: dict[str, Value]) -> dict[s
 
 def _take_attributes(cls: ClassFacts, effects: Effects) -> dict[str, Value]:
     bound = {}
+    known = {
+        value.ref.base: Thing(SELF, (name,))
+        for name, value in effects.stores.items()
+        if isinstance(value.ref, Thing) and value.ref.base != SELF and not value.ref.path
+    }
     for name, value in effects.stores.items():
         if isinstance(value.ref, Thing) and value.ref.base.role == "argument":
             bound[name] = value
-        cls.attributes[name] = as_attribute(value, name)
+        cls.attributes[name] = as_attribute(value, name, known)
     cls.marks.extend((mark.path, mark.frozen) for mark in effects.marks if mark.base == SELF)
     for things in effects.optimized:
         paths = tuple(thing.path for thing in things if thing.base == SELF)
@@ -78,18 +84,24 @@ def _class_level(run: Interpreter, cls: ClassFacts) -> None:
                 cls.attributes.setdefault(name, value)
 
 
-def as_attribute(value: Value, name: str) -> Value:
-    """The value as it is seen from any method: without graphs and constants of one constructor."""
+def as_attribute(value: Value, name: str, known: dict[Base, Thing]) -> Value:
+    """The value as it is seen from any method: without graphs and constants of one constructor.
+
+    `known` are the attributes that hold what the constructor calls otherwise.
+    """
     if value.items is not None:
-        items = tuple(as_attribute(item, name) for item in value.items)
-        return Value(value.kind, items=items)
+        items = tuple(as_attribute(item, name, known) for item in value.items)
+        return Value(value.kind, items=items, ref=value.ref if type(value.ref) is Keys else None)
     ref = value.ref
     if isinstance(ref, Each):
-        return Value(value.kind, ref=Each(as_attribute(ref.element, name)))
+        return Value(value.kind, ref=Each(as_attribute(ref.element, name, known)))
     live = frozenset(o for o in value.live if isinstance(o, Source))
     if isinstance(ref, Thing):
+        parts = tuple(known.get(part.base, part) for part in ref.parts)
+        ref = replace(ref, parts=tuple(part for part in parts if part.base == SELF))
         if ref.base != SELF:
-            ref = replace(ref, base=SELF, path=(name,), bound=())
+            held = known[ref.base].path if ref.base in known and not ref.path else (name,)
+            ref = replace(ref, base=SELF, path=held, bound=())
         if value.kind is Kind.PARAMETER and live:
             live = frozenset({Source(SELF, ref.path, ref.trainable, True)})
         return Value(value.kind, live if value.kind is Kind.PARAMETER else NOTHING, ref=ref)
@@ -113,10 +125,15 @@ def build_instance(
     bound = tuple(
         (name, actual)
         for name, value in handed.items()
-        if (actual := given.get(_argument_name(value))) is not None
+        if (actual := given.get(_argument_name(value))) is not None and not _is_made_here(actual)
     )
-    thing = Thing(run.make(node), (), variant, trainable_class(run, variant), None, bound)
+    thing = Thing(run.make(node), (), variant, trainable_class(run, variant), None, (), bound)
     return instance(variant, thing)
+
+
+def _is_made_here(value: Value) -> bool:
+    """Model(Encoder()): the encoder has no other name, so it is `model.encoder`."""
+    return value.thing is not None and value.thing.base.role == "made"
 
 
 def _argument_name(value: Value) -> str:
@@ -200,7 +217,8 @@ def _seen_from(value: Value, at: Thing) -> Value:
 
     def thing(one: Thing) -> Value:
         base, path = _below(one.base, one.path)
-        return Value(value.kind, ref=replace(one, base=base, path=path))
+        parts = tuple(replace(p, base=at.base, path=(*at.path, *p.path)) for p in one.parts)
+        return Value(value.kind, ref=replace(one, base=base, path=path, parts=parts))
 
     def _below(base: Base, path: tuple[str, ...]) -> tuple[Base, tuple[str, ...]]:
         return (at.base, (*at.path, *path)) if base == SELF else (base, path)
@@ -215,4 +233,6 @@ def _nothing(inflow: Inflow) -> Value:
 def parameters_of(receiver: Value, named: bool) -> Value:
     """What parameters() or named_parameters() of a module returns."""
     assert isinstance(receiver.ref, Thing)
-    return Value(Kind.OTHER, NOTHING, UNBROKEN, None, ParametersOf((receiver.ref,), named))
+    things = [receiver.ref]
+    things += [v.thing for _, v in receiver.ref.bound if v.thing is not None]
+    return Value(Kind.OTHER, NOTHING, UNBROKEN, None, ParametersOf(tuple(things), named))

@@ -302,7 +302,8 @@ class Interpreter(Names):
         fit = Fit(self, node, receiver, given)
         fit.take_over(summary.effects)
         returned = fit.value(summary.returned)
-        if isinstance(returned.ref, Thing) and returned.ref.base.role == "made":
+        made = isinstance(returned.ref, Thing) and returned.ref.base.role == "made"
+        if isinstance(returned.ref, Thing) and made and not fit.hands_in(returned.ref.base):
             base = self.make(node)  # each call of a factory makes an object of its own
             returned = replace(returned, ref=replace(returned.ref, base=base))
         return returned

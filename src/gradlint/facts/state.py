@@ -221,7 +221,9 @@ class State:
         """The source that calling or reading `thing` brings in, unless it cannot be trained."""
         if thing.trainable is Trainable.NO:
             return NOTHING
-        return frozenset({Source(thing.base, thing.path, thing.trainable, is_parameter)})
+        whole = Source(thing.base, thing.path, thing.trainable, is_parameter)
+        parts = (Source(p.base, p.path, thing.trainable) for p in thing.parts)
+        return frozenset({whole, *parts})
 
     def make(self, node: cst.CSTNode) -> Base:
         """A base for an object that is created at `node`, until a name is bound to it."""
@@ -241,6 +243,8 @@ class State:
         if thing is None or thing.base.role != "made" or thing.path:
             return value
         self.made.setdefault(base, self.made[thing.base])
+        marks = self.frame.effects.marks
+        marks += [Mark(base, (*path, *m.path), m.frozen) for m in marks if m.base == thing.base]
         if thing.cls is not None and not path:
             self.class_at[base] = thing.cls
         named = replace(thing, base=base, path=path)
@@ -287,6 +291,17 @@ class State:
             for end in last[1:]:
                 self.env = joined(self.env, end)
         self.jumps, self.unsure, self.loops = outer, self.unsure - 1, self.loops - 1
+
+    def once(self, step: Callable[[], None]) -> None:
+        """Run `step` as one round of a loop that is written out."""
+        outer, self.jumps = self.jumps, []
+        step()
+        ends = self.jumps if self.dead else [self.env, *self.jumps]
+        if ends:
+            self.env, self.dead = ends[0], False
+            for end in ends[1:]:
+                self.env = joined(self.env, end)
+        self.jumps = outer
 
     def jump(self) -> None:
         """Leave the body of the loop here: break or continue."""

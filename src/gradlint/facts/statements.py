@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import libcst as cst
 
 from gradlint.facts.attributes import written_attribute
-from gradlint.facts.elements import element_of
+from gradlint.facts.elements import element_of, merged_parameters, worth_unrolling
 from gradlint.facts.method_calls import in_place, rebind
 from gradlint.facts.modes import mode_of
 from gradlint.facts.values import (
@@ -17,6 +17,7 @@ from gradlint.facts.values import (
     UNKNOWN,
     Class,
     Function,
+    ParametersOf,
     Value,
 )
 from gradlint.model import Form, Kind, Trainable
@@ -75,7 +76,10 @@ def _augmented(run: Interpreter, node: cst.AugAssign) -> None:
     if old.kind in _TENSORS:
         in_place(run, node, node.target, old, [new])
         return
-    if old.items is not None and new.items is not None and not run.unsure:
+    merged = merged_parameters([old, new])
+    if merged is not None:
+        result = merged if run.unsure <= run.loops else replace(merged, ref=ParametersOf(()))
+    elif old.items is not None and new.items is not None and not run.unsure:
         result = Value(Kind.OTHER, items=(*old.items, *new.items))
     else:
         result = _sum_of(run, node, old, new)
@@ -204,13 +208,20 @@ def _kind_of_type(name: str | None) -> Kind | None:
 
 def _for(run: Interpreter, node: cst.For) -> None:
     run.statement = node.iter
-    element = element_of(run, run.evaluate(node.iter))
+    over = run.evaluate(node.iter)
 
-    def step() -> None:
-        run.bind_target(node.target, element)
-        run.block(node.body)
+    def round_with(element: Value) -> Callable[[], None]:
+        def step() -> None:
+            run.bind_target(node.target, element)
+            run.block(node.body)
 
-    run.loop(step, _runs_surely(run, node.iter))
+        return step
+
+    if worth_unrolling(over):
+        for item in over.items or ():
+            run.once(round_with(item))
+    else:
+        run.loop(round_with(element_of(run, over)), _runs_surely(run, node.iter))
     if node.orelse is not None:
         run.block(node.orelse.body)
 

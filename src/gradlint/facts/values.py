@@ -94,7 +94,8 @@ class Thing:
     """An object that is reached by a path: a module, a parameter, or something unknown.
 
     `cls` is its class where that is in this file, `element` the class of all that a container
-    holds. `bound` are attributes that the constructor was given, as (name, value).
+    holds, `parts` those members of it that have a name of their own. `bound` are attributes that
+    the constructor was given, as (name, value).
     """
 
     base: Base
@@ -102,6 +103,7 @@ class Thing:
     cls: ClassFacts | None = None
     trainable: Trainable = Trainable.MAYBE
     element: ClassFacts | None = None
+    parts: tuple[Thing, ...] = ()
     bound: tuple[tuple[str, Value], ...] = ()
 
     def member(self, name: str) -> Thing:
@@ -122,6 +124,13 @@ class Each:
     """An iterable whose every element is `element`."""
 
     element: Value
+
+
+@dataclass(frozen=True, slots=True)
+class Keys:
+    """A dict with these literal keys, whose values are the `items`."""
+
+    names: tuple[object, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,7 +178,7 @@ class Imported:
     name: str
 
 
-Ref = Thing | ParametersOf | Each | Constant | Function | Bound | Class | Super | Imported
+Ref = Thing | ParametersOf | Each | Keys | Constant | Function | Bound | Class | Super | Imported
 
 
 # ------------------------------------------------------------------------------------ values
