@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING
 import libcst as cst
 
 from gradlint.facts.arguments import Arguments
-from gradlint.facts.attributes import attribute
+from gradlint.facts.attributes import attribute, mark
 from gradlint.facts.elements import element_of
-from gradlint.facts.values import OTHER, UNKNOWN, Constant, Each, Super, Value
+from gradlint.facts.values import OTHER, UNKNOWN, Constant, Each, Keys, Super, Value, gathered
 from gradlint.knowledge.training import KEEPS_NOTHING
 from gradlint.model import Kind
+from gradlint.syntax.names import dotted
 
 if TYPE_CHECKING:
     from gradlint.facts.interpreter import Interpreter
@@ -96,15 +97,33 @@ def _getattr(run: Interpreter, node: cst.Call, arguments: Arguments) -> Value:
 
 def _setattr(run: Interpreter, node: cst.Call, arguments: Arguments) -> Value:
     run.escape(*arguments.all)
+    if len(arguments.positional) == 3:
+        target, name, value = arguments.positional
+        if name.constant == "requires_grad":
+            mark(run, target, frozen=value.constant is not True)
     return OTHER
+
+
+def _dict(run: Interpreter, node: cst.Call, arguments: Arguments) -> Value:
+    """dict(a=x): a dict of what it is given."""
+    if not arguments.positional and "**" not in arguments.keywords:
+        keys = Keys(tuple(arguments.keywords))
+        return Value(Kind.OTHER, items=tuple(arguments.keywords.values()), ref=keys)
+    if len(arguments.all) == 1:
+        return arguments.all[0]
+    live, cut = gathered(arguments.all)
+    return Value(Kind.OTHER, live, cut)
 
 
 def _isinstance(run: Interpreter, node: cst.Call, arguments: Arguments) -> Value:
     """isinstance(x, torch.Tensor), where x is known."""
     if len(arguments.nodes) == 2:
         name = run.declarations.resolve(arguments.nodes[1].node)
-        if name == "torch.Tensor" and arguments.nodes[0].value.kind in _TENSORS:
+        value, wanted = arguments.nodes[0].value, dotted(arguments.nodes[1].node)
+        if name == "torch.Tensor" and value.kind in _TENSORS:
             return Value(Kind.OTHER, ref=Constant(True))
+        if wanted in ("list", "tuple", "dict", "str") and value.kind in (*_TENSORS, Kind.MODULE):
+            return Value(Kind.OTHER, ref=Constant(False))
     return OTHER
 
 
@@ -123,6 +142,7 @@ BUILTINS: dict[str, Builtin] = {
     "filter": _filter,
     "super": _super,
     "getattr": _getattr,
+    "dict": _dict,
     "setattr": _setattr,
     "isinstance": _isinstance,
 }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import libcst as cst
@@ -9,15 +10,18 @@ import libcst as cst
 from gradlint.facts.arguments import Arguments
 from gradlint.facts.attributes import attribute
 from gradlint.facts.binding import bind
+from gradlint.facts.elements import things_in
 from gradlint.facts.imported_calls import imported_call
 from gradlint.facts.instances import build_instance
 from gradlint.facts.opaque import unknown_call
 from gradlint.facts.values import (
+    PACKED,
     UNKNOWN,
     Bound,
     Class,
     Function,
     Imported,
+    ParametersOf,
     Super,
     Thing,
     Value,
@@ -52,6 +56,11 @@ def construct(run: Interpreter, node: cst.CSTNode, ref: Class, arguments: Argume
     given: dict[str, Value] = {}
     if found is not None:
         given = bind(found[1], UNKNOWN, arguments.positional, arguments.keywords)
+    if ref.cls.must_be_optimizer:
+        held = arguments.get(0, "params")
+        things = things_in(held) if held is not None else ()
+        run.frame.effects.optimized.append(things)
+        return Value(Kind.OPTIMIZER, ref=ParametersOf(things))
     run.escape(*arguments.all)
     return build_instance(run, node, ref.cls, given)
 
@@ -81,7 +90,12 @@ def _forward(
                     node, function, callee, arguments.positional, arguments.keywords
                 )
     if callee.kind is Kind.MODULE:
-        return run.operation(node, arguments.all, Kind.TENSOR, run.source(thing))
+        result = run.operation(node, arguments.all, Kind.TENSOR, run.source(thing))
+        given = arguments.positional[0].ref if arguments.positional else None
+        if given == Imported(PACKED):  # an RNN returns what it is given, packed, and its state
+            packed = replace(result, kind=Kind.OTHER, ref=given)
+            return Value(Kind.OTHER, items=(packed, result))
+        return result
     return unknown_call(run, node, callee, arguments)
 
 

@@ -63,6 +63,14 @@ class ClassFacts:
         return any(name in ("torch.Tensor", "torch.nn.Parameter") for name in self._foreign())
 
     @property
+    def must_be_optimizer(self) -> bool:
+        """True for subclasses of torch.optim.Optimizer and of its optimizers."""
+        return any(
+            name.startswith("torch.optim.") or name.endswith(".Optimizer")
+            for name in self._foreign()
+        )
+
+    @property
     def must_be_function(self) -> bool:
         """True for subclasses of torch.autograd.Function, which have rules of their own."""
         return any(name.endswith("autograd.Function") for name in self._foreign())

@@ -15,6 +15,7 @@ from gradlint.facts.values import (
     Each,
     Keys,
     ParametersOf,
+    Source,
     Thing,
     Value,
     gathered,
@@ -202,3 +203,24 @@ def some_of(value: Value) -> Value:
 def asks_requires_grad(test: cst.CSTNode) -> bool:
     """`p.requires_grad` as a test selects nothing that could be trained otherwise."""
     return isinstance(test, cst.Attribute) and test.attr.value == "requires_grad"
+
+
+def things_in(value: Value) -> tuple[Thing, ...]:
+    """Whose parameters an optimizer is given; empty when some of it cannot be told."""
+    if isinstance(value.ref, ParametersOf):
+        return value.ref.things
+    if isinstance(value.ref, Keys) and value.items is not None:  # a param group
+        names = value.ref.names
+        return things_in(value.items[names.index("params")]) if "params" in names else ()
+    if value.items is not None:
+        parts = [things_in(item) for item in value.items]
+        return tuple(t for part in parts for t in part) if all(parts) else ()
+    if isinstance(value.ref, Each):
+        return things_in(value.ref.element)
+    if value.kind is Kind.PARAMETER and isinstance(value.ref, Thing):
+        return (value.ref,)
+    origins = value.live | {severed.origin for severed in value.cut}
+    sources = [o for o in origins if isinstance(o, Source)]
+    if value.kind is Kind.OTHER and origins and len(sources) == len(origins):
+        return tuple(Thing(s.base, s.path, None, s.trainable) for s in sources)
+    return ()

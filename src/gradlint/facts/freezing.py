@@ -7,10 +7,7 @@ from collections.abc import Iterable, Iterator
 from gradlint.facts.analysis import Analysis
 from gradlint.facts.classes import ClassFacts
 from gradlint.facts.state import Effects
-from gradlint.facts.values import SELF, Base, Source
-
-ANY = "*"
-"""In a path: some member, nobody knows which."""
+from gradlint.facts.values import ANY, SELF, Base, Source
 
 Path = tuple[str, ...]
 Marks = list[tuple[Path, bool]]

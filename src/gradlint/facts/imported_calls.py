@@ -9,17 +9,18 @@ from typing import TYPE_CHECKING
 import libcst as cst
 
 from gradlint.facts.arguments import Arguments
-from gradlint.facts.elements import element_of, joint_trainable, merged_parameters
+from gradlint.facts.elements import element_of, joint_trainable, merged_parameters, things_in
 from gradlint.facts.modes import mode_of
-from gradlint.facts.opaque import unknown_call
+from gradlint.facts.opaque import note_intent, unknown_call
 from gradlint.facts.state import Backward
 from gradlint.facts.values import (
     OTHER,
+    PACKED,
     TENSOR,
     UNKNOWN,
     Each,
+    Imported,
     ParametersOf,
-    Source,
     Thing,
     Value,
     gathered,
@@ -146,7 +147,7 @@ def _switch(run: Interpreter, node: cst.Call, name: str, arguments: Arguments) -
 def _packed(run: Interpreter, node: cst.Call, name: str, arguments: Arguments) -> Value:
     """A PackedSequence: not a tensor, though its data attribute is one."""
     live, cut = gathered(arguments.all)
-    return Value(Kind.OTHER, live, cut)
+    return Value(Kind.OTHER, live, cut, ref=Imported(PACKED))
 
 
 def _nothing(run: Interpreter, node: cst.Call, name: str, arguments: Arguments) -> Value:
@@ -188,7 +189,21 @@ def _container(run: Interpreter, node: cst.Call, arguments: Arguments) -> Value:
     trainable = joint_trainable(members) if members else Trainable.MAYBE
     classes = {member.thing.cls if member.thing is not None else None for member in members}
     element = classes.pop() if len(classes) == 1 else None
-    return Value(Kind.MODULE, ref=Thing(run.make(node), (), None, trainable, element))
+    parts = tuple(
+        member.thing
+        for member in members
+        if member.thing is not None and member.thing.base.role != "made"
+    )
+    return Value(Kind.MODULE, ref=Thing(run.make(node), (), None, trainable, element, parts))
+
+
+def _pretrained(run: Interpreter, node: cst.Call, name: str, arguments: Arguments) -> Value:
+    """Embedding.from_pretrained: frozen unless it is told otherwise."""
+    wanted = arguments.get(1, "freeze")
+    trainable = Trainable.NO
+    if wanted is not None and wanted.constant is not True:
+        trainable = Trainable.YES if wanted.constant is False else Trainable.MAYBE
+    return Value(Kind.MODULE, ref=Thing(run.make(node), trainable=trainable))
 
 
 def _optimizer(run: Interpreter, node: cst.Call, name: str, arguments: Arguments) -> Value:
@@ -198,24 +213,6 @@ def _optimizer(run: Interpreter, node: cst.Call, name: str, arguments: Arguments
     things = things_in(given) if given is not None else ()
     run.frame.effects.optimized.append(things)
     return Value(Kind.OPTIMIZER, ref=ParametersOf(things))
-
-
-def things_in(value: Value) -> tuple[Thing, ...]:
-    """Whose parameters an optimizer is given; empty when some of it cannot be told."""
-    if isinstance(value.ref, ParametersOf):
-        return value.ref.things
-    if value.items is not None:
-        parts = [things_in(item) for item in value.items]
-        return tuple(t for part in parts for t in part) if all(parts) else ()
-    if isinstance(value.ref, Each):
-        return things_in(value.ref.element)
-    if value.kind is Kind.PARAMETER and isinstance(value.ref, Thing):
-        return (value.ref,)
-    origins = value.live | {severed.origin for severed in value.cut}
-    sources = [o for o in origins if isinstance(o, Source)]
-    if value.kind is Kind.OTHER and origins and len(sources) == len(origins):
-        return tuple(Thing(s.base, s.path, None, s.trainable) for s in sources)
-    return ()
 
 
 # ------------------------------------------------------------------------------------ others
@@ -255,6 +252,7 @@ def _rearrange(run: Interpreter, node: cst.Call, name: str, arguments: Arguments
 def _foreign(run: Interpreter, node: cst.Call, name: str, arguments: Arguments) -> Value:
     """Something of a package that is not in reach: an object if it is a class, else unknown."""
     if name.rpartition(".")[2][:1].isupper():
+        note_intent(run, name, arguments)
         run.escape(*arguments.all)
         live, cut = gathered(arguments.all)
         return Value(Kind.UNKNOWN, live, cut, ref=Thing(run.make(node)))
@@ -265,6 +263,8 @@ Transfer = Callable[["Interpreter", cst.Call, str, Arguments], Value]
 
 _SPECIAL: dict[str, Transfer] = {
     "torch.nn.Parameter": _parameter,
+    "torch.nn.Embedding.from_pretrained": _pretrained,
+    "torch.nn.EmbeddingBag.from_pretrained": _pretrained,
     "torch.nn.Buffer": lambda *_: TENSOR,
     "torch.Tensor": lambda *_: TENSOR,
     "torch.as_tensor": _as_tensor,

@@ -21,7 +21,7 @@ from gradlint.facts.binding import (
 from gradlint.facts.callees import call_value
 from gradlint.facts.classes import ClassFacts
 from gradlint.facts.declare import Declarations
-from gradlint.facts.elements import unpacked
+from gradlint.facts.elements import unpacked, with_key
 from gradlint.facts.evidence import from_annotation, kind_by_use
 from gradlint.facts.expressions import EXPRESSIONS
 from gradlint.facts.fitting import Fit
@@ -41,7 +41,6 @@ from gradlint.facts.values import (
     Inflow,
     Thing,
     Value,
-    gathered,
     join_all,
 )
 from gradlint.knowledge.training import INITIALISERS
@@ -132,11 +131,14 @@ class Interpreter(Names):
             in_place(self, target, target.value, whole, [value])
             return
         name = dotted(target.value)
-        if name is None or name not in self.env or "." in name:
+        if name is None or name not in self.env or "." in name or name in self.frame.parameters:
             self.escape(value)
         elif whole.kind is not Kind.MODULE:
-            live, cut = gathered((whole, value))
-            self.env[name] = Value(whole.kind, live, cut)
+            self.env[name] = with_key(whole, self._literal_key(target), value, self.unsure > 0)
+
+    def _literal_key(self, target: cst.Subscript) -> object:
+        index = target.slice[0].slice if len(target.slice) == 1 else None
+        return self.evaluate(index.value).constant if isinstance(index, cst.Index) else None
 
     def call(self, node: cst.CSTNode, callee: Value, arguments: Arguments) -> Value:
         """What calling a value gives."""
@@ -251,6 +253,7 @@ class Interpreter(Names):
     ) -> None:
         """Bind the parameters and take up the mode that a decorator sets."""
         index = self.frame.index = self.indexer.of(node)
+        self.frame.parameters = frozenset(p.name.value for p in parameters_of(node))
         for parameter in parameters_of(node):
             name = parameter.name.value
             value = seen.get(name)

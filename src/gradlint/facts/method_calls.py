@@ -9,23 +9,27 @@ from typing import TYPE_CHECKING
 import libcst as cst
 
 from gradlint.facts.arguments import Arguments
-from gradlint.facts.attributes import mark
+from gradlint.facts.attributes import fresh_leaf, mark, write_by_hand
 from gradlint.facts.callees import call_attribute, call_thing
-from gradlint.facts.elements import element_of, joint_trainable, with_element
-from gradlint.facts.imported_calls import by_flow, things_in, with_indices
+from gradlint.facts.elements import element_of, joint_trainable, some_of, things_in, with_element
+from gradlint.facts.imported_calls import by_flow, with_indices
 from gradlint.facts.instances import parameters_of
 from gradlint.facts.opaque import unknown_call
 from gradlint.facts.state import Backward, Step
 from gradlint.facts.values import (
+    ANY,
     NOTHING,
     OTHER,
     SELF,
     TENSOR,
     UNKNOWN,
+    Bound,
     Class,
+    Constant,
     Each,
+    Function,
     Imported,
-    Inflow,
+    Keys,
     ParametersOf,
     Severed,
     Source,
@@ -34,6 +38,7 @@ from gradlint.facts.values import (
     Value,
     flat,
     gathered,
+    join_all,
 )
 from gradlint.knowledge.ops import (
     INTEGER_TYPES,
@@ -76,6 +81,7 @@ def _backward(run: Interpreter, node: cst.Call, receiver: Value, arguments: Argu
     value, given = receiver, arguments.positional
     is_engine = receiver.kind not in _TENSORS
     if is_engine and given and (given[0].has_graph_facts or not receiver.has_graph_facts):
+        run.escape(receiver)  # or is it a tensor that passes this gradient on?
         value = given[0]
     run.frame.effects.timeline.append(Backward(value, run.place(node)))
     return OTHER
@@ -90,10 +96,7 @@ def _of_tensor(
     assert isinstance(node.func, cst.Attribute)
     target = node.func.value
     if name == "requires_grad_":
-        wanted = arguments.get(0, "requires_grad")
-        if receiver.kind is Kind.PARAMETER:
-            mark(run, receiver, wanted is not None and wanted.constant is False)
-        return receiver
+        return _requires_grad_of_tensor(run, node, receiver, arguments)
     if name in RETURNS_ITS_RECEIVER:
         return receiver
     if name == "register_hook":
@@ -113,6 +116,21 @@ def _of_tensor(
     return with_indices(run, node, name, value)
 
 
+def _requires_grad_of_tensor(
+    run: Interpreter, node: cst.Call, receiver: Value, arguments: Arguments
+) -> Value:
+    wanted = arguments.get(0, "requires_grad")
+    frozen = wanted is not None and wanted.constant is not True
+    if receiver.kind is not Kind.PARAMETER:
+        return receiver if frozen else fresh_leaf(run, node, receiver)
+    mark(run, receiver, frozen)
+    thing = receiver.thing
+    must_freeze = wanted is not None and wanted.constant is False
+    if must_freeze and thing is not None and thing.base.role == "made":
+        return Value(Kind.TENSOR, ref=replace(thing, trainable=Trainable.NO))
+    return receiver
+
+
 def _is_integer_type(run: Interpreter, value: Value) -> bool:
     return isinstance(value.ref, Imported) and value.ref.name in INTEGER_TYPES
 
@@ -127,8 +145,13 @@ def in_place(
         at = run.cut_at(node, run.mode.cause, run.mode.block)
         cut = cut | {Severed(origin, at, False) for origin in live - receiver.live}
         live = NOTHING
-    if receiver.kind is Kind.PARAMETER and (live or cut):
-        run.frame.effects.written |= {s for s in receiver.live if isinstance(s, Source)}
+    owner = receiver
+    while isinstance(target, cst.Subscript):
+        target = target.value
+        owner = run.evaluate(target) if isinstance(target, cst.Name | cst.Attribute) else owner
+    is_part = owner is not receiver and run.mode is not None
+    if owner.kind is Kind.PARAMETER and (live or cut or is_part):
+        write_by_hand(run, owner)
     value = replace(receiver, live=receiver.live | live, cut=cut)
     rebind(run, target, value)
     return value
@@ -197,7 +220,16 @@ def _named_modules(
 
 
 def _part_of(thing: Thing) -> Value:
-    return Value(Kind.MODULE, ref=replace(thing, cls=None))
+    """Some member of a module, nobody knows which."""
+    return Value(Kind.MODULE, ref=replace(thing.member(ANY), trainable=thing.trainable))
+
+
+def _apply(run: Interpreter, node: cst.Call, me: Value, thing: Thing, given: Arguments) -> Value:
+    """model.apply(f): f sees every member of it."""
+    function = given.get(0, "fn")
+    if function is not None and isinstance(function.ref, Function | Bound):
+        run.call(node, function, Arguments([me], {}, ()))
+    return me
 
 
 def _requires_grad(
@@ -293,7 +325,8 @@ def _silent(run: Interpreter, node: cst.Call, me: Value, thing: Thing, given: Ar
 ModuleMethod = Callable[["Interpreter", cst.Call, Value, Thing, Arguments], Value]
 
 _MODULE_METHODS: dict[str, ModuleMethod] = {
-    **dict.fromkeys("eval train cuda to cpu half float double bfloat16 type apply".split(), _same),
+    **dict.fromkeys("eval train cuda to cpu half float double bfloat16 type".split(), _same),
+    "apply": _apply,
     "register_forward_hook": _hook,
     "register_full_backward_hook": _silent,
     "parameters": _parameters,
@@ -359,8 +392,10 @@ def _collect(
     if not arguments.all:
         return OTHER
     added = arguments.all[-1]
-    if text is None or text not in run.env or "." in text or _comes_from_outside(receiver):
+    if text is None or text not in run.env or "." in text or text in run.frame.parameters:
         run.escape(added)
+    if run.unsure > run.loops:
+        added = some_of(added)  # which of the parameters are collected is decided as it runs
     if text is not None and text in run.env:
         element = element_of(run, added) if name == "extend" else added
         unsure = run.unsure > 0 or name != "append"
@@ -368,12 +403,21 @@ def _collect(
     return OTHER
 
 
-def _comes_from_outside(value: Value) -> bool:
-    """True for a list that somebody else holds too."""
-    return isinstance(value.ref, Thing) or any(isinstance(o, Inflow) for o in value.live)
+def _of_known_mapping(receiver: Value, keys: Keys, items: tuple[Value, ...], name: str) -> Value:
+    names = [Value(Kind.OTHER, ref=Constant(key)) for key in keys.names]
+    if name == "items":
+        pairs = zip(names, items, strict=True)
+        return Value(Kind.OTHER, items=tuple(Value(Kind.OTHER, items=pair) for pair in pairs))
+    if name == "values":
+        return Value(Kind.OTHER, items=items)
+    return receiver if name == "copy" else join_all(items) or UNKNOWN
 
 
 def _of_mapping(receiver: Value, name: str) -> Value:
+    if name == "keys":
+        return Value(Kind.OTHER, ref=Each(OTHER))
+    if isinstance(receiver.ref, Keys) and receiver.items is not None:
+        return _of_known_mapping(receiver, receiver.ref, receiver.items, name)
     if isinstance(receiver.ref, Each):
         element = receiver.ref.element
         if name == "items":

@@ -72,12 +72,12 @@ class Roots:
         return self._found
 
     def _once(self) -> Iterator[Starved]:
-        told: set[object] = set()
+        best: dict[object, Starved] = {}
         for found in self._all():
             key = found.cut.block.node if found.cut.block is not None else found.cut
-            if key not in told:
-                told.add(key)
-                yield found
+            if key not in best or (_is_sure(found) and not _is_sure(best[key])):
+                best[key] = found
+        yield from best.values()
 
     def _all(self) -> Iterator[Starved]:
         for cls in self._analysis.classes:
@@ -185,7 +185,10 @@ class Roots:
         alive = set()
         for entry in self._analysis.entries:
             for origin in _leaving(entry.summary):
-                if isinstance(origin, Source) and origin.path and origin.base != SELF:
+                if isinstance(origin, Source) and origin.path:
+                    if origin.base == SELF:
+                        alive |= _below_member(entry.cls, origin, cls)
+                        continue
                     owner = self._analysis.run.class_at.get(origin.base)
                     if owner is None or owner.node is cls.node:
                         alive.add(origin.path)
@@ -249,6 +252,23 @@ class Roots:
             and self._intent.may_be_optimized(origin, cls)
             and not self._intent.must_be_written(origin, cls)
         )
+
+
+def _below_member(user: ClassFacts | None, origin: Source, cls: ClassFacts) -> set[tuple[str, ...]]:
+    """`self.net.encoder` in a class whose `net` is a `cls`: its `encoder`."""
+    member = user.attributes.get(origin.path[0]) if user is not None else None
+    thing = member.thing if member is not None else None
+    held = (thing.cls or thing.element) if thing is not None else None
+    if held is None or held.node is not cls.node or len(origin.path) < 2:
+        return set()
+    return {origin.path[1:]}
+
+
+def _is_sure(found: Starved) -> bool:
+    """Whether any of what is lost must be trainable."""
+    return any(
+        isinstance(s.origin, Source) and s.origin.trainable is Trainable.YES for s in found.lost
+    )
 
 
 def _may_train(step: Step | None, origin: Origin) -> bool:

@@ -110,6 +110,7 @@ class Frame:
     self_name: str | None = None
     in_initialiser: bool = False
     index: Index = field(default_factory=Index)
+    parameters: frozenset[str] = frozenset()
     returns: list[Value] = field(default_factory=list)
     effects: Effects = field(default_factory=Effects)
 

@@ -34,6 +34,8 @@ class Base:
 
 
 SELF = Base("self", "self")
+ANY = "*"
+"""In a path: some member, nobody knows which."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,6 +179,8 @@ class Imported:
 
     name: str
 
+
+PACKED = "torch.nn.utils.rnn.PackedSequence"
 
 Ref = Thing | ParametersOf | Each | Keys | Constant | Function | Bound | Class | Super | Imported
 
