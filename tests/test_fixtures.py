@@ -7,8 +7,12 @@ from pathlib import Path
 import pytest
 
 from expectations import disagreements, read
+from gradlint import rules
+from gradlint.config import Settings
+from gradlint.engine import check_source
+from gradlint.model import MESSAGE_LENGTH
 from gradlint.rules import Rule, all_rules
-from linting import lines_and_codes
+from linting import lines_and_codes, lint
 
 ROOT = Path(__file__).parent / "fixtures"
 IDIOMS = sorted((ROOT / "idioms").glob("*.py"))
@@ -41,6 +45,30 @@ def test_every_rule_has_a_fixture(rule: Rule) -> None:
     marks = read((ROOT / f"{module_name(rule)}.py").read_text(encoding="utf-8"))
     assert any(code == rule.code for _, code in marks.expect), "no expected finding"
     assert len(marks.ok) >= 3, "a rule is known by what it leaves alone: mark three look-alikes"
+
+
+@pytest.mark.parametrize("rule", all_rules().values(), ids=lambda rule: rule.code)
+def test_triggers_open_the_gate_for_the_rule_alone(rule: Rule) -> None:
+    """With no other rule on, the fixture gives the same findings: no trigger is missing."""
+    if not rule.triggers:
+        return
+    source = (ROOT / f"{module_name(rule)}.py").read_text(encoding="utf-8")
+    for line in source.splitlines():
+        assert "gradlint: ignore-file" not in line
+    alone = check_source(source, "example.py", Settings((rule,)))
+    wanted = [line for line, code in lines_and_codes(source) if code == rule.code]
+    assert [f.span.line for f in alone if f.code == rule.code] == wanted
+
+
+@pytest.mark.parametrize("path", FIXTURES, ids=lambda path: path.stem)
+def test_messages_are_short(path: Path) -> None:
+    for finding in lint(path.read_text(encoding="utf-8")):
+        assert len(finding.message) <= MESSAGE_LENGTH, finding.message
+
+
+def test_every_file_of_the_rules_is_one_rule() -> None:
+    files = [path.stem for path in Path(rules.__path__[0]).glob("gl*.py")]
+    assert len(files) == len(all_rules()), f"two of one code, or not glNNN_slug: {sorted(files)}"
 
 
 def test_every_fixture_has_a_rule() -> None:

@@ -113,7 +113,7 @@ class Operand:
 
     @property
     def must_be_parameter(self) -> bool:
-        """True when it is a trainable leaf: an nn.Parameter or an item of parameters()."""
+        """True for an nn.Parameter or an item of parameters(), frozen or not."""
         return self.kind is Kind.PARAMETER
 
     @property
@@ -165,7 +165,7 @@ class AttributeUse(Event):
 
     `via` names what writes in place: a method (`mul_`), an operator (`+=`), `out=`, or the
     canonical name of a function that works in place (`torch.nn.init.normal_`).
-    `value` is what is assigned. `reaches_output` says that it lies on the way to a loss.
+    `value` is what is assigned.
     """
 
     name: str

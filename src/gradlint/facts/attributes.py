@@ -33,9 +33,9 @@ from gradlint.facts.values import (
 )
 from gradlint.knowledge.ops import (
     ALWAYS_TENSOR_ATTRIBUTES,
+    HOLDERS_OF_DATA,
     MAY_RETURN_ITS_INPUT,
     NOT_A_TENSOR_ATTRIBUTES,
-    TENSOR_ONLY,
     VIEWS,
     must_write_in_place,
 )
@@ -168,13 +168,16 @@ def write_by_hand(run: Interpreter, parameter: Value) -> None:
 def _known_by_use(node: cst.CSTNode, receiver: Value, form: Form, via: str) -> Value:
     """A receiver about which nothing else is known, by what is done to its `.data`.
 
-    What an unknown call returns may well be a wrapper with a tensor in it: only a write tells.
+    That `.data` is a tensor says little: datasets, batches and packed sequences keep one there. A
+    write through it does, unless the receiver is called like one of those; and so does being
+    combined with a tensor.
     """
-    if form is Form.READ and isinstance(node, cst.Call):
+    if receiver.kind is not Kind.UNKNOWN or isinstance(node, cst.Call):
         return receiver
-    if receiver.kind is Kind.UNKNOWN and (
-        via == TENSOR_ARGUMENT or via in TENSOR_ONLY or must_write_in_place(via)
-    ):
+    name = (dotted(node) or "").rpartition(".")[2].lower()
+    is_write = form is Form.INPLACE and must_write_in_place(via)
+    is_holder = any(word in name for word in HOLDERS_OF_DATA)
+    if via == TENSOR_ARGUMENT or (is_write and not is_holder):
         return replace(receiver, kind=Kind.TENSOR)
     return receiver
 

@@ -3,14 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import libcst as cst
 
 from gradlint.facts.arguments import Arguments
 from gradlint.facts.attributes import attribute, mark
-from gradlint.facts.elements import element_of
-from gradlint.facts.values import OTHER, UNKNOWN, Constant, Each, Keys, Super, Value, gathered
+from gradlint.facts.elements import asks_requires_grad, element_of
+from gradlint.facts.values import (
+    OTHER,
+    UNKNOWN,
+    Constant,
+    Each,
+    Function,
+    Keys,
+    ParametersOf,
+    Super,
+    Value,
+    gathered,
+)
 from gradlint.knowledge.training import KEEPS_NOTHING
 from gradlint.model import Kind
 from gradlint.syntax.names import dotted
@@ -78,7 +90,14 @@ def _map(run: Interpreter, node: cst.Call, arguments: Arguments) -> Value:
 
 
 def _filter(run: Interpreter, node: cst.Call, arguments: Arguments) -> Value:
-    return arguments.positional[1] if len(arguments.positional) > 1 else UNKNOWN
+    """filter(lambda p: p.requires_grad, parameters) leaves out nothing that could be trained."""
+    if len(arguments.positional) < 2:
+        return UNKNOWN
+    test, values = arguments.positional[:2]
+    function = test.ref.node if isinstance(test.ref, Function) else None
+    if isinstance(function, cst.Lambda) and asks_requires_grad(function.body):
+        return values
+    return replace(values, ref=ParametersOf(())) if isinstance(values.ref, ParametersOf) else values
 
 
 def _super(run: Interpreter, node: cst.Call, arguments: Arguments) -> Value:

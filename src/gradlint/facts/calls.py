@@ -17,7 +17,7 @@ from gradlint.facts.values import (
     UNKNOWN,
     Value,
 )
-from gradlint.knowledge.ops import TAKES_ANYTHING, must_write_in_place
+from gradlint.knowledge.ops import must_write_in_place
 from gradlint.model import Form, Kind
 from gradlint.syntax.names import dotted
 
@@ -99,8 +99,6 @@ def record(
 
 
 def _imported(run: Interpreter, node: cst.Call, name: str) -> Value:
-    if name.startswith("torch.") and name not in TAKES_ANYTHING and not name.startswith("torch.ut"):
-        _note_arguments(run, node)
     arguments = evaluate_arguments(run, node, name)
     record(run, node, name, None, arguments)
     return imported_call(run, node, name, arguments)

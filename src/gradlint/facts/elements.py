@@ -12,6 +12,7 @@ from gradlint.facts.values import (
     OTHER,
     UNBROKEN,
     UNKNOWN,
+    Class,
     Each,
     Keys,
     ParametersOf,
@@ -188,7 +189,7 @@ def worth_unrolling(value: Value) -> bool:
 
 
 def _is_worth_telling_apart(item: Value) -> bool:
-    if isinstance(item.constant, str) or isinstance(item.ref, Thing | ParametersOf):
+    if isinstance(item.constant, str) or isinstance(item.ref, Thing | ParametersOf | Class):
         return True
     return any(_is_worth_telling_apart(part) for part in item.items or ())
 

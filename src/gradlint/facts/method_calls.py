@@ -11,7 +11,14 @@ import libcst as cst
 from gradlint.facts.arguments import Arguments
 from gradlint.facts.attributes import fresh_leaf, mark, write_by_hand
 from gradlint.facts.callees import call_attribute, call_thing
-from gradlint.facts.elements import element_of, joint_trainable, some_of, things_in, with_element
+from gradlint.facts.elements import (
+    element_of,
+    joint_trainable,
+    merged_parameters,
+    some_of,
+    things_in,
+    with_element,
+)
 from gradlint.facts.imported_calls import by_flow, with_indices
 from gradlint.facts.instances import parameters_of
 from gradlint.facts.opaque import unknown_call
@@ -366,6 +373,9 @@ def _of_optimizer(run: Interpreter, me: Value, name: str, arguments: Arguments) 
 def _of_unknown(
     run: Interpreter, node: cst.Call, receiver: Value, name: str, arguments: Arguments
 ) -> Value:
+    if name in ("parameters", "named_parameters"):
+        whole = Thing(run.make(node))  # of an object that nobody knows, but of all of it
+        return Value(Kind.OTHER, ref=ParametersOf((whole,), name == "named_parameters"))
     if name in ("append", "add", "extend", "insert", "appendleft"):
         return _collect(run, node, receiver, name, arguments)
     if name in ("items", "values", "keys", "get", "pop", "setdefault", "copy"):
@@ -396,7 +406,10 @@ def _collect(
         run.escape(added)
     if run.unsure > run.loops:
         added = some_of(added)  # which of the parameters are collected is decided as it runs
-    if text is not None and text in run.env:
+    merged = merged_parameters([receiver, added]) if run.unsure <= run.loops else None
+    if text is not None and text in run.env and merged is not None:
+        run.env[text] = merged
+    elif text is not None and text in run.env:
         element = element_of(run, added) if name == "extend" else added
         unsure = run.unsure > 0 or name != "append"
         run.env[text] = with_element(receiver, element, unsure)

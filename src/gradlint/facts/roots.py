@@ -255,13 +255,12 @@ class Roots:
 
 
 def _below_member(user: ClassFacts | None, origin: Source, cls: ClassFacts) -> set[tuple[str, ...]]:
-    """`self.net.encoder` in a class whose `net` is a `cls`: its `encoder`."""
+    """`self.net.encoder` in a class whose `net` is or may be a `cls`: its `encoder`."""
     member = user.attributes.get(origin.path[0]) if user is not None else None
     thing = member.thing if member is not None else None
     held = (thing.cls or thing.element) if thing is not None else None
-    if held is None or held.node is not cls.node or len(origin.path) < 2:
-        return set()
-    return {origin.path[1:]}
+    is_other = held is not None and held.node is not cls.node
+    return set() if is_other or len(origin.path) < 2 else {origin.path[1:]}
 
 
 def _is_sure(found: Starved) -> bool:

@@ -87,13 +87,25 @@ INTEGER_TYPES = frozenset(
 )
 """Types to which a conversion ends the graph."""
 
-TAKES_ANYTHING = frozenset(
-    f"torch.{name}"
-    for name in "tensor as_tensor asarray from_numpy Tensor FloatTensor LongTensor save is_tensor "
-    "scalar_tensor load frombuffer device manual_seed sparse_coo_tensor sparse_csr_tensor "
-    "sparse_csc_tensor".split()
+HOLDERS_OF_DATA = (
+    "dataset",
+    "trainset",
+    "testset",
+    "train_set",
+    "test_set",
+    "train_data",
+    "test_data",
+    "batch",
+    "loader",
+    "sample",
+    "node",
+    "graph",
+    "field",
 )
-"""Functions of torch that take more than tensors: an argument of them need not be one."""
+"""Parts of names by which PyTorch code calls things that keep a tensor in an attribute `data`.
+
+They only ever keep a finding back: names are no evidence for one.
+"""
 
 MAY_RETURN_ITS_INPUT = frozenset(
     {
