@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
+from gradlint.facts.binding import has_decorator
 from gradlint.facts.classes import ClassFacts
 from gradlint.facts.elements import parameter_in
 from gradlint.facts.evidence import kind_by_use
@@ -141,7 +142,12 @@ def _of_super(run: Interpreter, ref: Super, name: str) -> Value:
 
 def _of_class(cls: ClassFacts, name: str) -> Value:
     found = cls.method(name)
-    return UNKNOWN if found is None else Value(Kind.OTHER, ref=Function(found[1], found[0]))
+    if found is None:
+        return UNKNOWN
+    function = Function(found[1], found[0])
+    if has_decorator(found[1], "classmethod"):
+        return Value(Kind.OTHER, ref=Bound(function, Value(ref=Class(cls))))
+    return Value(Kind.OTHER, ref=function)
 
 
 # -------------------------------------------------------------------------------- .data

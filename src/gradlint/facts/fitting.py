@@ -136,7 +136,7 @@ class Fit:
         if thing.parts:
             parts = (self.thing(part).thing for part in thing.parts)
             thing = replace(thing, parts=tuple(part for part in parts if part is not None))
-        return _descend(start, thing)
+        return descend(start, thing)
 
     def hands_in(self, base: Base) -> bool:
         """Whether the caller gives the object at `base` to the function."""
@@ -149,7 +149,7 @@ class Fit:
         return False
 
 
-def _descend(start: Value, below: Thing) -> Value:
+def descend(start: Value, below: Thing) -> Value:
     """The object that `below`, a path from `start`, leads to."""
     value, path = start, below.path
     while path and value.thing is not None and value.thing.bound:

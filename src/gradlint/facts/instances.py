@@ -10,6 +10,7 @@ import libcst as cst
 from gradlint.facts.binding import instance, symbolic
 from gradlint.facts.classes import ClassFacts
 from gradlint.facts.elements import joint_trainable, trainable_of
+from gradlint.facts.fitting import descend
 from gradlint.facts.values import (
     NOTHING,
     SELF,
@@ -128,7 +129,11 @@ def build_instance(
         if (actual := given.get(_argument_name(value))) is not None and not _is_made_here(actual)
     )
     thing = Thing(run.make(node), (), variant, trainable_class(run, variant), None, (), bound)
-    return instance(variant, thing)
+    made = instance(variant, thing)
+    for paths in variant.optimized:
+        held = (descend(made, Thing(SELF, path)).thing for path in paths)
+        run.frame.effects.optimized.append(tuple(one for one in held if one is not None))
+    return made
 
 
 def _is_made_here(value: Value) -> bool:

@@ -159,6 +159,8 @@ def in_place(
     is_part = owner is not receiver and run.mode is not None
     if owner.kind is Kind.PARAMETER and (live or cut or is_part):
         write_by_hand(run, owner)
+    elif owner.kind is Kind.TENSOR and owner.thing is not None:
+        write_by_hand(run, Value(live=run.source(owner.thing)))
     value = replace(receiver, live=receiver.live | live, cut=cut)
     rebind(run, target, value)
     return value
@@ -253,6 +255,11 @@ def _requires_grad(
 def _state_dict(
     run: Interpreter, node: cst.Call, me: Value, thing: Thing, given: Arguments
 ) -> Value:
+    """The values of a state_dict share the memory of the module's parameters."""
+    return Value(Kind.OTHER, ref=Each(Value(Kind.TENSOR, ref=replace(thing, cls=None))))
+
+
+def _buffers(run: Interpreter, node: cst.Call, me: Value, thing: Thing, given: Arguments) -> Value:
     return Value(Kind.OTHER, ref=Each(TENSOR))
 
 
@@ -338,7 +345,7 @@ _MODULE_METHODS: dict[str, ModuleMethod] = {
     "register_full_backward_hook": _silent,
     "parameters": _parameters,
     "named_parameters": _named_parameters,
-    "buffers": _state_dict,
+    "buffers": _buffers,
     "modules": _modules,
     "children": _modules,
     "named_modules": _named_modules,
@@ -374,8 +381,7 @@ def _of_unknown(
     run: Interpreter, node: cst.Call, receiver: Value, name: str, arguments: Arguments
 ) -> Value:
     if name in ("parameters", "named_parameters"):
-        whole = Thing(run.make(node))  # of an object that nobody knows, but of all of it
-        return Value(Kind.OTHER, ref=ParametersOf((whole,), name == "named_parameters"))
+        return Value(Kind.OTHER, ref=ParametersOf((), name == "named_parameters"))
     if name in ("append", "add", "extend", "insert", "appendleft"):
         return _collect(run, node, receiver, name, arguments)
     if name in ("items", "values", "keys", "get", "pop", "setdefault", "copy"):

@@ -244,6 +244,10 @@ class State:
         if thing is None or thing.base.role != "made" or thing.path:
             return value
         self.made.setdefault(base, self.made[thing.base])
+        self.frame.effects.optimized = [
+            tuple(_renamed(held, thing.base, base, path) for held in things)
+            for things in self.frame.effects.optimized
+        ]
         marks = self.frame.effects.marks
         marks += [Mark(base, (*path, *m.path), m.frozen) for m in marks if m.base == thing.base]
         if thing.cls is not None and not path:
@@ -308,6 +312,10 @@ class State:
         """Leave the body of the loop here: break or continue."""
         self.jumps.append(self.env)
         self.dead = True
+
+
+def _renamed(held: Thing, old: Base, new: Base, path: tuple[str, ...]) -> Thing:
+    return replace(held, base=new, path=(*path, *held.path)) if held.base == old else held
 
 
 def _as_part_of(whole: Thing | None, severed: Severed, at: Cut) -> Severed:

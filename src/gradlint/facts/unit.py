@@ -170,7 +170,7 @@ def _loses_everything(found: Starved) -> bool:
 
 
 def _name(source: Source) -> str:
-    head = () if source.base == SELF else (source.base.name,)
+    head = () if source.base == SELF or not source.base.name else (source.base.name,)
     return ".".join((*head, *source.path)) or "self"
 
 
