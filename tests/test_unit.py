@@ -154,3 +154,70 @@ def test_brief_keeps_both_ends() -> None:
 def test_messages_are_clipped_only_when_nothing_fits() -> None:
     assert first_that_fits("x" * 89, "short") == "short"
     assert first_that_fits("y" * 90) == "y" * 87 + "…"
+
+
+def summary_of(source: str) -> set[str]:
+    """The names that any cut in the source starves."""
+    return {one.name for found in unit(source).starvations() for one in found.lost}
+
+
+NET = """
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.enc, self.dec = nn.Linear(3, 3), nn.Linear(3, 3)
+
+    def forward(self, x, flag=False):
+        h = self.enc(x)
+{body}
+"""
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "h = torch.utils.checkpoint.checkpoint(self.dec, h.detach())\nreturn h",
+        "return self.dec(torch.as_tensor(h.detach()))",
+        "match flag:\n    case True:\n        h = h.detach()\n    case _:\n        h = h.detach()\n"
+        "return self.dec(h)",
+        "while flag:\n    x = x + 1\nelse:\n    h = h.detach()\nreturn self.dec(h)",
+        "try:\n    h = h.detach()\nfinally:\n    x = None\nreturn self.dec(h)",
+        "assert isinstance(h, torch.Tensor)\ndel x\nreturn self.dec(h.detach())",
+        "d = {'h': h.detach(), 'n': 3}\nreturn self.dec(d['h'])",
+        "d = dict(h=h.detach())\nreturn [self.dec(v) for k, v in d.items()]",
+        "d = {}\nd['h'] = h.detach()\nfor v in d.values():\n    x = self.dec(v)\nreturn x",
+        "stop = lambda v: v.detach()\nreturn self.dec(stop(h))",
+        "def stop(v):\n    return v.detach()\nreturn self.dec(stop(h))",
+        "if (g := h.detach()) is not None:\n    return self.dec(g)\nreturn None",
+        "h = h.detach() if flag else h.data\nreturn self.dec(h)",
+        "h = torch.stack([*[h.detach()]])\nreturn self.dec(h)",
+        "h = max(h.detach(), x)\nreturn self.dec(h)",
+        "values, index = h.detach().topk(1)\nreturn self.dec(values)",
+        "return self.dec(next(iter([h.detach()])))",
+        "return self.dec(getattr(self, 'enc')(x).detach())",
+        "return list(map(self.dec, [h.detach()]))",
+    ],
+)
+def test_the_cut_is_followed_through(body: str) -> None:
+    assert "enc" in summary_of(NET.format(body=textwrap.indent(body, " " * 8)))
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "print(f'{h.detach().mean()}')\nreturn self.dec(h)",
+        "keep = [h]\nkeep += [h.detach()]\nreturn [self.dec(v) for v in keep]",
+        "torch.autograd.grad(h.sum(), self.enc.weight)\nreturn self.dec(h.detach())",
+        "torch.autograd.backward(h.sum())\nreturn self.dec(h.detach())",
+        "h.register_hook(print)\nreturn self.dec(h.detach())",
+        "yield h\nreturn self.dec(h.detach())",
+        "unknown(h)\nreturn self.dec(h.detach())",
+        "for _ in range(2):\n    if flag:\n        break\n    h = h.detach()\nreturn self.dec(h)",
+        "if flag and x is None:\n    raise ValueError(x)\nreturn self.dec(h)",
+        "setattr(self, 'kept', h)\nreturn self.dec(h.detach())",
+        "return self.dec(h.detach()), {**{'h': h}}",
+        "async def later():\n    return await h\nreturn self.dec(h.detach())",
+    ],
+)
+def test_the_live_path_is_seen(body: str) -> None:
+    assert "enc" not in summary_of(NET.format(body=textwrap.indent(body, " " * 8)))

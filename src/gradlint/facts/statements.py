@@ -275,7 +275,15 @@ def _match(run: Interpreter, node: cst.Match) -> None:
     def case(one: cst.MatchCase) -> Callable[[], None]:
         return lambda: run.block(one.body)
 
-    run.branch(*(case(one) for one in node.cases), lambda: None)
+    cases = [case(one) for one in node.cases]
+    last = node.cases[-1] if node.cases else None
+    if last is None or last.guard is not None or not _matches_all(last.pattern):
+        cases.append(lambda: None)
+    run.branch(*cases)
+
+
+def _matches_all(pattern: cst.MatchPattern) -> bool:
+    return isinstance(pattern, cst.MatchAs) and pattern.pattern is None
 
 
 def _with(run: Interpreter, node: cst.With) -> None:
