@@ -30,6 +30,7 @@ from gradlint.syntax.names import dotted
 if TYPE_CHECKING:
     from gradlint.facts.interpreter import Interpreter
 
+_PLAIN = {"list", "tuple", "dict", "str", "int", "float"}
 _TENSORS = (Kind.TENSOR, Kind.PARAMETER)
 
 
@@ -138,12 +139,20 @@ def _isinstance(run: Interpreter, node: cst.Call, arguments: Arguments) -> Value
     """isinstance(x, torch.Tensor), where x is known."""
     if len(arguments.nodes) == 2:
         name = run.declarations.resolve(arguments.nodes[1].node)
-        value, wanted = arguments.nodes[0].value, dotted(arguments.nodes[1].node)
+        value, wanted = arguments.nodes[0].value, _names_in(arguments.nodes[1].node)
         if name == "torch.Tensor" and value.kind in _TENSORS:
             return Value(Kind.OTHER, ref=Constant(True))
-        if wanted in ("list", "tuple", "dict", "str") and value.kind in (*_TENSORS, Kind.MODULE):
+        if wanted <= _PLAIN and value.kind in (*_TENSORS, Kind.MODULE):
             return Value(Kind.OTHER, ref=Constant(False))
+        if wanted and wanted <= {"list", "tuple"} and value.items and value.ref is None:
+            return Value(Kind.OTHER, ref=Constant(True))
     return OTHER
+
+
+def _names_in(node: cst.CSTNode) -> set[str]:
+    """The types that isinstance is asked about."""
+    options = [e.value for e in node.elements] if isinstance(node, cst.Tuple) else [node]
+    return {dotted(option) or "" for option in options}
 
 
 Builtin = Callable[["Interpreter", cst.Call, Arguments], Value]

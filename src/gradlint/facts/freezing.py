@@ -10,7 +10,6 @@ from gradlint.facts.state import Effects
 from gradlint.facts.values import ANY, SELF, Base, Source
 
 Path = tuple[str, ...]
-Marks = list[tuple[Path, bool]]
 
 
 def covers(one: Path, other: Path) -> bool:
@@ -33,48 +32,26 @@ class Intent:
     def __init__(self, analysis: Analysis) -> None:
         self._analysis = analysis
         self._effects = [entry.effects for entry in analysis.entries]
+        self._owners = {id(entry.effects): entry.cls for entry in analysis.entries}
 
     # -------------------------------------------------------------------------- by instance
 
     def must_be_frozen(self, source: Source, cls: ClassFacts | None) -> bool:
         """Whether requires_grad of the source is set to False somewhere and left so."""
         for effects in self._effects:
-            if left_frozen(self._marks_on(effects, source.base, cls), source.path):
+            marks = [
+                (path, mark.frozen)
+                for mark in effects.marks
+                for path in self._paths(effects, mark.base, mark.path, source.base, cls)
+            ]
+            if left_frozen(marks, source.path):
                 return True
-        if cls is None:
-            cls = self._analysis.run.class_at.get(source.base)
         return cls is not None and self._frozen_by_class(cls, source.path)
-
-    def _marks_on(self, effects: Effects, base: Base, cls: ClassFacts | None) -> Marks:
-        """Marks on the object at `base`, and on other objects of its class, from the object on."""
-        return [
-            (mark.path, mark.frozen)
-            for mark in effects.marks
-            if self._is_same(effects, mark.base, base, cls)
-        ]
-
-    def _is_same(self, effects: Effects, one: Base, base: Base, cls: ClassFacts | None) -> bool:
-        """Whether `one`, in these effects, is the object at `base`, or another of its class."""
-        if one == base:
-            return base != SELF or self._is_of(effects, cls)
-        return cls is not None and self._has_class(one, cls)
-
-    def _is_of(self, effects: Effects, cls: ClassFacts | None) -> bool:
-        """Whether self, in these effects, may be an instance of `cls`."""
-        if cls is None:
-            return True
-        owners = [e.cls for e in self._analysis.entries if e.effects is effects]
-        return any(
-            owner is not None and (owner in cls.lineage or cls in owner.lineage) for owner in owners
-        )
-
-    def _has_class(self, base: Base, cls: ClassFacts) -> bool:
-        found = self._analysis.run.class_at.get(base)
-        return found is not None and found.node is cls.node
 
     def _frozen_by_class(self, cls: ClassFacts, path: Path) -> bool:
         """Whether the constructor of the class, or of the member on the path, freezes it."""
-        if left_frozen(cls.marks, path):
+        marks = [(at, frozen) for mark, frozen in cls.marks for at in _listed_in(cls, mark)]
+        if left_frozen(marks, path):
             return True
         member = cls.attributes.get(path[0]) if path else None
         thing = member.thing if member is not None else None
@@ -100,16 +77,53 @@ class Intent:
                 if not things:
                     yield None
                 for thing in things:
-                    if self._is_same(effects, thing.base, base, cls):
-                        yield None if ANY in thing.path else thing.path
+                    for path in self._paths(effects, thing.base, thing.path, base, cls):
+                        yield None if ANY in path else path
 
     # ------------------------------------------------------------------------------ by hand
 
     def must_be_written(self, source: Source, cls: ClassFacts | None) -> bool:
         """True when the file sets it from other tensors: moving averages, target networks."""
         return any(
-            covers(written.path, source.path)
-            and self._is_same(effects, written.base, source.base, cls)
+            covers(path, source.path)
             for effects in self._effects
             for written in effects.written
+            for path in self._paths(effects, written.base, written.path, source.base, cls)
         )
+
+    # --------------------------------------------------------------------- the same object
+
+    def _paths(
+        self, effects: Effects, base: Base, path: Path, wanted: Base, cls: ClassFacts | None
+    ) -> list[Path]:
+        """`base.path`, seen in these effects, as paths from the object at `wanted`.
+
+        That object is of class `cls`, where this is known: then self in a method of the class is
+        the same object, and `self.model` of another class may be. None of it: no paths.
+        """
+        owner = self._owners.get(id(effects))
+        if base == SELF and owner is not None and cls is not None:
+            if owner in cls.lineage or cls in owner.lineage or owner.node is cls.node:
+                return _listed_in(owner, path)
+            return [path[1:]] if _holds(owner, path, cls) else []
+        if base == wanted and base != SELF:
+            return [path]
+        if wanted == SELF and cls is not None:
+            found = self._analysis.run.class_at.get(base)
+            return [path] if found is not None and found.node is cls.node else []
+        return []
+
+
+def _listed_in(owner: ClassFacts, path: Path) -> list[Path]:
+    """`self.frozen`, a list of layers, as the layers that are in it; another path as it is."""
+    value = owner.attributes.get(path[0]) if path else None
+    things = [item.thing for item in (value.items or ())] if value is not None else []
+    listed = [(*thing.path, *path[1:]) for thing in things if thing is not None]
+    return [*listed, path]
+
+
+def _holds(owner: ClassFacts, path: Path, cls: ClassFacts) -> bool:
+    """Whether the first attribute of the path, in `owner`, is an instance of `cls`."""
+    member = owner.attributes.get(path[0]) if path else None
+    held = member.thing.cls if member is not None and member.thing is not None else None
+    return held is not None and held.node is cls.node

@@ -231,9 +231,9 @@ class Roots:
         origin = severed.origin
         if not isinstance(origin, Source) or origin.base == SELF:
             return False
-        if not self._starves(severed, origin.base, alive.get(origin.base, set()), None):
-            return False
         cls = self._analysis.run.class_at.get(origin.base)
+        if not self._starves(severed, origin.base, alive.get(origin.base, set()), cls):
+            return False
         optimizes = bool(entry.effects.optimized)
         return not optimizes or self._intent.must_be_optimized(origin, cls)
 
