@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from gradlint.model import Finding, Place, Related, Report, Severity, Span
+from gradlint.model import Confidence, Finding, Place, Related, Report, Severity, Span
 
 if TYPE_CHECKING:
     from gradlint.rules import Rule
@@ -77,9 +77,9 @@ def finding(rule: Rule, report: Report, path: str, spans: Spans) -> Finding:
 
 def united(findings: Iterable[Finding]) -> list[Finding]:
     """The findings in order, those of one code on one line made one."""
-    by_line: dict[tuple[str, int], Finding] = {}
+    by_line: dict[tuple[str, int, bool], Finding] = {}
     for found in sorted(findings, key=lambda found: found.sort_key):
-        key = (found.code, found.span.line)
+        key = (found.code, found.span.line, found.confidence is Confidence.LOW)
         by_line[key] = _unite(by_line[key], found) if key in by_line else found
     return list(by_line.values())
 

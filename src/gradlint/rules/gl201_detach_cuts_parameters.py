@@ -114,4 +114,5 @@ def _remedy(found: Starvation, names: tuple[str, ...]) -> str:
     owner = "self." if found.owner else ""
     frozen = ", ".join(f"{owner}{name}.requires_grad_(False)" for name in names[:2])
     what = ".data" if found.cause == "data" else "detach()"
-    return f"remove the {what}; or, to freeze them on purpose: {frozen}"
+    which = "it" if len(names) == 1 else "them"
+    return f"remove the {what}; or, to freeze {which} on purpose: {frozen}"

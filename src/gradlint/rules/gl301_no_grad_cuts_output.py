@@ -127,7 +127,8 @@ def _message(found: Starvation, names: Sequence[str]) -> str:
 def _why(found: Starvation, names: Sequence[str]) -> str:
     goal = "the loss sees" if found.root == "backward" else "forward returns"
     only = "only this value" if found.everything else "them only through this block"
-    return f"{goal} {only}, so {listed(names, 4)} get no gradient; requires_grad stays True"
+    get = "gets" if len(names) == 1 else "get"
+    return f"{goal} {only}, so {listed(names, 4)} {get} no gradient; requires_grad stays True"
 
 
 def _remedy(found: Starvation, lost: Sequence[Lost]) -> str:
