@@ -22,8 +22,6 @@ Good:
 Quiet on: `x.detach_()`, which works in place; receivers that are not known to be tensors
 (debuggers, widgets and processes have a `detach` method too).
 
-Also: nothing.
-
 Fix: assign the result, or remove the line.
 
 Source: https://docs.pytorch.org/docs/stable/generated/torch.Tensor.detach.html (torch 2.13.0)

@@ -42,8 +42,6 @@ Quiet on: blocks beside another live path (metrics, masks, targets, teachers, in
 that are frozen, kept by hand, or given to no optimizer; blocks that hold whole submodules on
 inputs without a graph, which freezes just those.
 
-Also: nothing.
-
 Fix: take the layers that shall train out of the block; freeze the others with
 `requires_grad_(False)`.
 
