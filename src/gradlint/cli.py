@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import sys
+import threading
 import traceback
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -57,6 +59,12 @@ def main(arguments: Sequence[str] | None = None) -> None:
     except (click.Abort, KeyboardInterrupt):
         click.echo("Interrupted: the check is not complete.", err=True)
         code = _INTERRUPTED
+        if threading.active_count() > 1:  # the parser cannot be stopped: leave without it
+            sys.stderr.flush()
+            os._exit(code)
+    except OSError as error:  # no room for the report, a working directory that is gone
+        click.echo(f"gradlint stopped: {error.strerror or error}.", err=True)
+        code = _FAILED
     except Exception as error:
         traceback.print_exc()
         click.echo(f"gradlint crashed: {error!r}. Please report it.", err=True)

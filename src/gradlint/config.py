@@ -190,7 +190,7 @@ def _table(file: Path, required: bool) -> Mapping[str, object] | None:
         document: dict[str, object] = tomllib.loads(data.decode("utf-8-sig"))
     except OSError as error:
         raise ConfigError(f"{file}: cannot be read: {error.strerror or error}") from error
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise ConfigError(f"{file}: is not valid TOML: {error}") from error
     if file.name != "pyproject.toml":
         return document

@@ -14,6 +14,7 @@ from gradlint.model import Confidence, Finding, Place, Related, Report, Severity
 if TYPE_CHECKING:
     from gradlint.rules import Rule
 
+_LONG_STATEMENT = 200
 _LINE_END = re.compile(r"\r\n|\r|\n")
 
 
@@ -48,7 +49,10 @@ class Spans:
         statement = self.by_id.get(id(place.statement), span)
         has_block = not isinstance(getattr(place.statement, "body", ()), Sequence)
         end = statement.line if has_block else statement.end_line
-        return range(min(span.line, statement.line), max(span.end_line, end) + 1)
+        first, last = min(span.line, statement.line), max(span.end_line, end)
+        if last - first > _LONG_STATEMENT:  # a table of thousands of lines, with a finding in each
+            first, last = span.line, span.end_line
+        return range(first, last + 1)
 
 
 def finding(rule: Rule, report: Report, path: str, spans: Spans) -> Finding:

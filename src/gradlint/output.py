@@ -16,7 +16,7 @@ _PAUSE = 0.1
 """Seconds between two looks of the progress line."""
 
 
-def wants_colour(stream: TextIO, environ: Mapping[str, str] = os.environ) -> bool:
+def wants_colour(stream: TextIO | None, environ: Mapping[str, str] = os.environ) -> bool:
     """Whether to colour what goes to `stream`: on a terminal, unless the environment objects.
 
     Source: https://no-color.org, https://bixense.com/clicolors
@@ -34,10 +34,10 @@ def _is_set(environ: Mapping[str, str], name: str) -> bool:
     return environ.get(name, "") not in ("", "0", "false")
 
 
-def is_terminal(stream: TextIO) -> bool:
-    """Whether a person watches `stream`."""
+def is_terminal(stream: TextIO | None) -> bool:
+    """Whether a person watches `stream`; nobody does when the process has none."""
     try:
-        return stream.isatty()
+        return stream is not None and stream.isatty()
     except ValueError:  # closed
         return False
 

@@ -21,8 +21,10 @@ from gradlint.selection import (
 if TYPE_CHECKING:
     from gradlint.rules import Rule
 
-_MAY_HOLD_NOQA = re.compile(r"noqa\s*:[^\r\n]*GL\d", re.IGNORECASE)
-_OURS = re.compile(r"#\s*gradlint:\s*(?P<verb>[\w-]+)(?P<rest>\s*\[(?P<words>[^\]]*)\]|\s*[\[=])?")
+_MAY_HOLD_NOQA = re.compile(r"noqa[ \t]{0,9}:[^\r\n:]{0,200}GL\d", re.IGNORECASE)
+_OURS = re.compile(
+    r"#\s*gradlint:\s*(?P<verb>[\w-]+)(?P<rest>\s*\[(?P<words>[^\]\r\n]{0,500})\]|\s*[\[=])?"
+)
 _NOQA = re.compile(r"#\s*noqa\s*:\s*(?P<words>[A-Z]+\d+(?:[,\s]+[A-Z]+\d+)*)", re.IGNORECASE)
 _NOQA_CODE = re.compile(r"GL\d{3}", re.IGNORECASE)
 _WORD = re.compile(r"[^,\s]+")

@@ -22,6 +22,7 @@ from gradlint.facts.values import (
     Super,
     Value,
     gathered,
+    listed_value,
 )
 from gradlint.knowledge.training import KEEPS_NOTHING
 from gradlint.model import Kind
@@ -50,7 +51,7 @@ def _same(run: Interpreter, node: cst.Call, arguments: Arguments) -> Value:
 
 def _zip(run: Interpreter, node: cst.Call, arguments: Arguments) -> Value:
     elements = tuple(element_of(run, value) for value in arguments.positional)
-    return Value(Kind.OTHER, ref=Each(Value(Kind.OTHER, items=elements)))
+    return Value(Kind.OTHER, ref=Each(listed_value(elements)))
 
 
 def _enumerate(run: Interpreter, node: cst.Call, arguments: Arguments) -> Value:

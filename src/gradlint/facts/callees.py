@@ -71,7 +71,7 @@ def call_thing(
     """Calling an object, and the forward hook that it may have."""
     result = _forward(run, node, callee, thing, arguments)
     hook = run.hooks.get(run.identity(thing)) if run.hooks else None
-    if hook is None:
+    if hook is None or hook.thing is not None:
         return result
     changed = call_value(run, node, hook, Arguments([callee, UNKNOWN, result], {}, ()))
     return result if changed.constant is None else changed

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
@@ -32,6 +33,7 @@ class ClassFacts:
     marks: list[tuple[tuple[str, ...], bool]] = field(default_factory=list)
     optimized: list[tuple[tuple[str, ...], ...]] = field(default_factory=list)
     prepared: bool = False
+    _lineage: tuple[ClassFacts, ...] = ()
 
     @property
     def inner(self) -> tuple[cst.ClassDef, ...]:
@@ -42,15 +44,20 @@ class ClassFacts:
 
     @property
     def lineage(self) -> tuple[ClassFacts, ...]:
-        """The class and its bases in this file, nearest first; each once, cycles ignored."""
-        seen: list[ClassFacts] = []
-        todo = [self]
-        while todo:
-            facts = todo.pop(0)
-            if facts not in seen:
-                seen.append(facts)
-                todo.extend(facts.bases)
-        return tuple(seen)
+        """The class and its bases in this file, nearest first; each once, cycles ignored.
+
+        Asked for only once all bases are known.
+        """
+        if not self._lineage:
+            seen: dict[ClassFacts, None] = {}
+            todo = deque([self])
+            while todo:
+                facts = todo.popleft()
+                if facts not in seen:
+                    seen[facts] = None
+                    todo.extend(facts.bases)
+            self._lineage = tuple(seen)
+        return self._lineage
 
     @property
     def must_be_module(self) -> bool:

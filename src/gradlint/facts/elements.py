@@ -21,6 +21,7 @@ from gradlint.facts.values import (
     Value,
     gathered,
     join_all,
+    listed_value,
 )
 from gradlint.model import Kind, Trainable
 
@@ -141,13 +142,13 @@ def with_key(value: Value, key: object, element: Value, unsure: bool) -> Value:
         return with_element(replace(value, ref=None) if names else value, element, unsure=True)
     items = dict(zip(names, value.items, strict=True))
     items[key] = element
-    return Value(Kind.OTHER, items=tuple(items.values()), ref=Keys(tuple(items)))
+    return listed_value(tuple(items.values()), Keys(tuple(items)))
 
 
 def with_element(value: Value, element: Value, unsure: bool) -> Value:
     """A list after `element` has been appended to it."""
     if value.items is not None and not unsure:
-        return replace(value, items=(*value.items, element))
+        return listed_value((*value.items, element))
     before = list(value.items) if value.items is not None else []
     if isinstance(value.ref, Each):
         before.append(value.ref.element)

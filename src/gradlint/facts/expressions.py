@@ -29,6 +29,7 @@ from gradlint.facts.values import (
     Value,
     gathered,
     join,
+    listed_value,
 )
 from gradlint.model import NOT_CONSTANT, Kind
 
@@ -81,7 +82,7 @@ def _combined(run: Interpreter, node: cst.BinaryOperation, left: Value, right: V
     if isinstance(node.operator, cst.Add) and (both := merged_parameters([left, right])):
         return both
     if isinstance(node.operator, cst.Add) and (left.items is not None and right.items is not None):
-        return Value(Kind.OTHER, items=(*left.items, *right.items))
+        return listed_value((*left.items, *right.items))
     return run.operation(node, (left, right), _arithmetic_kind(left.kind, right.kind))
 
 
@@ -154,7 +155,7 @@ def _sequence(run: Interpreter, node: cst.Tuple | cst.List | cst.Set) -> Value:
             for element, value in zip(node.elements, values, strict=True)
         )
         return _each_of(list(starred))
-    return Value(Kind.OTHER, items=tuple(values))
+    return listed_value(values)
 
 
 def _each_of(values: list[Value]) -> Value:
@@ -174,7 +175,7 @@ def _dict(run: Interpreter, node: cst.Dict) -> Value:
     if NOT_CONSTANT in names or len(set(names)) < len(names) or len(names) > _KEYS:
         live, cut = gathered(values)
         return Value(Kind.OTHER, live, cut)
-    return Value(Kind.OTHER, items=tuple(values), ref=Keys(names))
+    return listed_value(values, Keys(names))
 
 
 def _key(run: Interpreter, element: cst.BaseDictElement) -> object:
@@ -194,7 +195,7 @@ def _comprehension(run: Interpreter, node: cst.ListComp | cst.GeneratorExp | cst
             run.bind_target(node.for_in.target, item)
             items.append(run.evaluate(node.elt))
         run.env = outer
-        return Value(Kind.OTHER, items=tuple(items))
+        return listed_value(items)
     return Value(Kind.OTHER, ref=Each(_in_comprehension(run, node.for_in, node.elt)))
 
 

@@ -155,7 +155,9 @@ def _variant(
     seen = {name: symbolic(value, name, scope) for name, value in given.items()}
     key = (cls, tuple(sorted(seen.items(), key=lambda item: item[0])))
     if key not in run.variants:
-        variant = replace(cls, attributes={}, made=cls.made, marks=[], optimized=[], prepared=True)
+        variant = replace(
+            cls, attributes={}, made=cls.made, marks=[], optimized=[], prepared=True, _lineage=()
+        )
         run.variants[key] = (variant, {})
         handed = _build(run, variant, seen)
         run.variants[key] = (variant, handed)

@@ -48,7 +48,7 @@ from gradlint.model import Form, Kind
 from gradlint.syntax.names import dotted
 
 _DEPTH = 14  # calls within calls, beyond which a call is taken as an operation on its arguments
-_STEPS = 400_000  # statements interpreted for one file, beyond which calls are no longer followed
+_STEPS = 100_000  # calls and statements interpreted for one file, beyond which no call is followed
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,6 +142,7 @@ class Interpreter(Names):
 
     def call(self, node: cst.CSTNode, callee: Value, arguments: Arguments) -> Value:
         """What calling a value gives."""
+        self._steps += 1
         return call_value(self, node, callee, arguments)
 
     # ----------------------------------------------------------------------------- functions

@@ -19,6 +19,7 @@ from gradlint.facts.values import (
     Function,
     ParametersOf,
     Value,
+    listed_value,
 )
 from gradlint.model import Form, Kind, Trainable
 
@@ -80,7 +81,7 @@ def _augmented(run: Interpreter, node: cst.AugAssign) -> None:
     if merged is not None:
         result = merged if run.unsure <= run.loops else replace(merged, ref=ParametersOf(()))
     elif old.items is not None and new.items is not None and not run.unsure:
-        result = Value(Kind.OTHER, items=(*old.items, *new.items))
+        result = listed_value((*old.items, *new.items))
     else:
         result = _sum_of(run, node, old, new)
     if isinstance(node.target, cst.Name):
@@ -234,10 +235,13 @@ def _runs_surely(run: Interpreter, iterated: cst.BaseExpression) -> bool:
         return bool(value.items) or (layers is not None and layers.trainable is Trainable.YES)
     if iterated.func.value in ("enumerate", "reversed", "zip", "list", "tuple"):
         return all(_runs_surely(run, argument.value) for argument in iterated.args)
-    bounds = [run.evaluate(argument.value).constant for argument in iterated.args]
-    if iterated.func.value != "range" or not all(isinstance(b, int) for b in bounds):
+    constants = [run.evaluate(argument.value).constant for argument in iterated.args]
+    bounds = [bound for bound in constants if isinstance(bound, int)]
+    if iterated.func.value != "range" or len(bounds) < len(constants):
         return False
-    return len(range(*(b for b in bounds if isinstance(b, int)))) > 0
+    if not 1 <= len(bounds) <= 3 or bounds[2:] == [0]:
+        return False
+    return bool(range(*bounds))
 
 
 def _while(run: Interpreter, node: cst.While) -> None:

@@ -6,7 +6,7 @@ been broken, each with the place of the break. An operation unions both over its
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, TypeVar
 
@@ -212,6 +212,29 @@ class Value:
     def has_graph_facts(self) -> bool:
         """True when it, or an element of it, has live or cut sources."""
         return bool(self.live or self.cut) or any(i.has_graph_facts for i in self.items or ())
+
+
+MOST_PARTS = 256  # of a nested tuple or list, whose elements are told apart up to this size
+
+
+def listed_value(values: Sequence[Value], ref: Keys | None = None) -> Value:
+    """A list of known elements, or of any of them when it is too large to tell them apart."""
+    if _parts(values, MOST_PARTS) <= MOST_PARTS:
+        return Value(Kind.OTHER, items=tuple(values), ref=ref)
+    live, cut = gathered(values)
+    return Value(Kind.OTHER, ref=Each(Value(live=live, cut=cut)))
+
+
+def _parts(values: Sequence[Value], at_most: int) -> int:
+    """How many values there are with all their elements, counted up to one more than the limit."""
+    count, todo = 0, list(values)
+    while todo and count <= at_most:
+        value = todo.pop()
+        count += 1
+        todo.extend(value.items or ())
+        if type(value.ref) is Each:
+            todo.append(value.ref.element)
+    return count
 
 
 UNKNOWN = Value()

@@ -31,7 +31,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from gradlint.model import Confidence, Form, Report, Severity, brief
+from gradlint.model import Confidence, Form, Report, Severity, brief, first_that_fits
 
 if TYPE_CHECKING:
     from gradlint.facts.unit import Unit
@@ -52,7 +52,11 @@ def check(unit: Unit) -> Iterator[Report]:
         yield Report(
             at=use.place,
             symbol=use.symbol,
-            message=f"`{name}.data` leaves the graph, and autograd checks nothing done to it",
+            message=first_that_fits(
+                f"`{use.receiver.text}.data` leaves the graph, and autograd checks nothing done "
+                "to it",
+                f"`{name}.data` leaves the graph, unchecked by autograd",
+            ),
             label="the values without their graph",
             why=(
                 f"A write to the result changes `{name}` unseen, and backward() then computes "

@@ -26,7 +26,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from gradlint.model import Confidence, Form, Report, Severity, brief
+from gradlint.model import Confidence, Form, Report, Severity, brief, first_that_fits
 
 if TYPE_CHECKING:
     from gradlint.facts.unit import Unit
@@ -45,7 +45,11 @@ def check(unit: Unit) -> Iterator[Report]:
         yield Report(
             at=use.place,
             symbol=use.symbol,
-            message=f"assigning to `{name}.data` changes `{name}` unseen by autograd",
+            message=first_that_fits(
+                f"assigning to `{use.receiver.text}.data` changes `{use.receiver.text}` "
+                "unseen by autograd",
+                f"assigning to `{name}.data` changes it unseen by autograd",
+            ),
             label="written behind autograd's back",
             why=(
                 "A graph that saved the old values computes its gradient from the new ones, "

@@ -27,7 +27,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from gradlint.model import AttributeUse, Confidence, Form, Report, Severity, brief
+from gradlint.model import AttributeUse, Confidence, Form, Report, Severity, brief, first_that_fits
 
 if TYPE_CHECKING:
     from gradlint.facts.unit import Unit
@@ -53,7 +53,11 @@ def check(unit: Unit) -> Iterator[Report]:
         yield Report(
             at=use.place,
             symbol=use.symbol,
-            message=f"{_what(use)} changes `{name}` unseen by autograd",
+            message=first_that_fits(
+                f"{_what(use)} changes `{use.receiver.text}` unseen by autograd",
+                f"{_what(use)} changes `{name}` unseen by autograd",
+                f"a write through `.data` changes `{name}` unseen by autograd",
+            ),
             label="written behind autograd's back",
             why=(
                 "backward() cannot notice that a value which it saved was overwritten here, and "

@@ -32,7 +32,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from gradlint.model import Confidence, Report, Severity, brief
+from gradlint.model import Confidence, Report, Severity, brief, first_that_fits
 
 if TYPE_CHECKING:
     from gradlint.facts.unit import Unit
@@ -51,7 +51,10 @@ def check(unit: Unit) -> Iterator[Report]:
             yield Report(
                 at=call.place,
                 symbol=call.symbol,
-                message=f"the result of `{name}.detach()` is thrown away: `{name}` keeps its graph",
+                message=first_that_fits(
+                    f"the result of `{name}.detach()` is thrown away: `{name}` keeps its graph",
+                    f"the result of `{name}.detach()` is thrown away",
+                ),
                 label="returns a new tensor, which nobody uses",
                 why=(
                     f"detach() does not change `{name}`, so gradient still flows into everything "

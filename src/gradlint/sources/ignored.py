@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -51,16 +52,18 @@ def rules_above(start: Path, report: Report) -> tuple[Rules, ...]:
 
 def _repository_above(start: Path) -> Iterator[Path]:
     """Yield the folders from the root of the repository down to the parent of `start`."""
-    if (start / ".git").exists():
+    if os.path.exists(start / ".git"):
         return
     for count, folder in enumerate(start.parents, 1):
-        if (folder / ".git").exists():
+        if os.path.exists(folder / ".git"):
             yield from reversed(start.parents[:count])
             return
 
 
 def _read(file: Path, report: Report) -> GitIgnoreSpec | None:
     try:
+        if file.is_fifo() or file.is_socket():  # reading would wait
+            return None
         lines = file.read_text("utf-8", "surrogateescape").splitlines()
     except FileNotFoundError:
         return None
