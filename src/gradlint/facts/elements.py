@@ -118,7 +118,7 @@ def _item_of_known(value: Value, index: Value | None) -> Value:
     assert value.items is not None
     if isinstance(value.ref, Keys):
         names = value.ref.names
-        if index is not None and index.constant in names:
+        if index is not None and index.constant in names and len(names) == len(value.items):
             return value.items[names.index(index.constant)]
         return join_all(value.items) or UNKNOWN
     at = index.constant if index is not None else None
