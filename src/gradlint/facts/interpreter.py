@@ -25,12 +25,12 @@ from gradlint.facts.elements import unpacked, with_key
 from gradlint.facts.evidence import from_annotation, kind_by_use
 from gradlint.facts.expressions import EXPRESSIONS
 from gradlint.facts.fitting import Fit
-from gradlint.facts.method_calls import in_place
 from gradlint.facts.modes import decorated_mode
 from gradlint.facts.names import Names
 from gradlint.facts.recorder import Context, Recorder
 from gradlint.facts.state import CALLERS_MODE, Effects, Frame
 from gradlint.facts.statements import STATEMENTS
+from gradlint.facts.tensor_methods import in_place
 from gradlint.facts.values import (
     NONE,
     UNKNOWN,

@@ -10,8 +10,8 @@ import libcst as cst
 
 from gradlint.facts.attributes import written_attribute
 from gradlint.facts.elements import element_of, merged_parameters, worth_unrolling
-from gradlint.facts.method_calls import in_place, rebind
 from gradlint.facts.modes import mode_of
+from gradlint.facts.tensor_methods import in_place, rebind
 from gradlint.facts.values import (
     NONE,
     UNKNOWN,
