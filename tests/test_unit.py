@@ -221,3 +221,65 @@ def test_the_cut_is_followed_through(body: str) -> None:
 )
 def test_the_live_path_is_seen(body: str) -> None:
     assert "enc" not in summary_of(NET.format(body=textwrap.indent(body, " " * 8)))
+
+
+def test_what_modules_are_made_of() -> None:
+    facts = unit(
+        """
+        class Net(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.layers = nn.ModuleList()
+                self.layers.append(nn.Linear(3, 3))
+                self.more = nn.ModuleList()
+                self.more.extend([nn.Linear(3, 3) for _ in range(2)])
+                self.add_module("head", nn.Linear(3, 3))
+                self.register_parameter("scale", nn.Parameter(torch.ones(3)))
+                self.register_buffer("mean", torch.zeros(3))
+                self.apply(self._init)
+
+            def _init(self, module):
+                module.weight.touch()
+
+            def look(self, seen):
+                for module in self.modules():
+                    module.touch()
+                for name, module in self.named_children():
+                    module.weight.touch()
+                for buffer in self.buffers():
+                    buffer.touch()
+                seen.append(self.layers)
+                self.layers.register_full_backward_hook(print)
+                return self.layers.forward
+
+            def forward(self, x):
+                for layer in self.layers:
+                    x = layer(x)
+                for layer in self.more:
+                    x = layer(x)
+                return self.head(x.detach()) * self.scale + self.mean
+        """
+    )
+    (found,) = facts.starvations()
+    assert {one.name for one in found.lost} == {"layers", "more"}
+    assert set(found.survivors) == {"head", "scale"}
+    kinds = [c.receiver.kind for c in facts.method_calls("touch") if c.receiver is not None]
+    assert sorted(kind.value for kind in kinds) == ["module", "parameter", "parameter", "tensor"]
+
+
+def test_a_frozen_part_is_enough_to_stay_silent() -> None:
+    source = """
+    class Net(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.enc, self.dec = nn.Linear(3, 3), nn.Linear(3, 3)
+
+        def forward(self, x):
+            return self.dec(self.enc(x).detach())
+
+    def freeze_all(net: Net):
+        for child in list(net.children())[:1]:
+            for p in child.parameters():
+                p.requires_grad = False
+    """
+    assert not unit(source).starvations()

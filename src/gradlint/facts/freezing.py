@@ -110,6 +110,8 @@ class Intent:
             return [path]
         if wanted == SELF and cls is not None:
             found = self._analysis.run.class_at.get(base)
+            if found is None and base.role == "argument" and path:
+                return [path]  # `model.encoder` of who knows what: it may be this one
             return [path] if found is not None and found.node is cls.node else []
         return []
 

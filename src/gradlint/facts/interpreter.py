@@ -283,6 +283,7 @@ class Interpreter(Names):
             annotated = from_annotation(hint, self.declarations.resolve)
             cls = self.declarations.classes.get(dotted(hint) or "")
             if cls is not None and value.thing is not None and value.thing.cls is None:
+                self.class_at[value.thing.base] = cls
                 return instance(cls, value.thing)
         if annotated is None:
             return replace(value, kind=kind_by_use(used))
