@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from gradlint.sources.gate import PYTORCH, bytes_can_matter, can_matter
+from gradlint.sources.gate import PYTORCH, can_matter
 
 CASES: tuple[tuple[str, list[str], bool], ...] = (
     ("import torch\nx.detach()\n", [".detach("], True),
@@ -45,17 +45,13 @@ def test_an_import_can_be_a_trigger_itself() -> None:
 
 
 @pytest.mark.parametrize(("source", "triggers", "expected"), CASES)
-def test_text_and_bytes_agree(source: str, triggers: list[str], expected: bool) -> None:
+def test_a_trigger_and_pytorch_open_the_gate(
+    source: str, triggers: list[str], expected: bool
+) -> None:
     assert can_matter(source, triggers) is expected
-    assert bytes_can_matter(source.encode(), triggers) is expected
     assert can_matter(source, iter(triggers)) is expected
 
 
 @pytest.mark.parametrize("word", PYTORCH)
 def test_each_word_of_pytorch_opens_the_gate(word: str) -> None:
     assert can_matter(f"x = {word}; y.data", [".data"])
-
-
-@pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "utf-32", "utf-16-be"])
-def test_bytes_that_say_nothing_pass(encoding: str) -> None:
-    assert bytes_can_matter("import torch\n".encode(encoding), [".data"])

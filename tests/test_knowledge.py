@@ -617,7 +617,7 @@ def test_builtins_keep_no_tensor() -> None:
 NAMES_ONLY = set(
     """
     ROOT_METHODS INITIALISERS BUILDERS KEEPS_NOTHING_METHODS MODULE_BASES MODULE_BASE_NAMES
-    HOLDERS_OF_DATA
+    HOLDERS_OF_DATA FREEZING_WORDS OPTIMIZER_WORD
     """.split()
 )
 """Tables of names that other packages and users choose: nothing to execute."""

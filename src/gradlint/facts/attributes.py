@@ -18,6 +18,7 @@ from gradlint.facts.values import (
     OTHER,
     SELF,
     TENSOR,
+    TENSORS,
     UNKNOWN,
     Bound,
     Class,
@@ -46,7 +47,6 @@ from gradlint.syntax.names import dotted
 if TYPE_CHECKING:
     from gradlint.facts.interpreter import Interpreter
 
-_TENSORS = (Kind.TENSOR, Kind.PARAMETER)
 _VIEW_ATTRIBUTES = frozenset({"T", "mT", "H", "mH", "real", "imag"})
 TENSOR_ARGUMENT = "tensor argument"  # stands for the call that takes the attribute as a tensor
 _NO_PARAMETERS = frozenset({"grad", "running_mean", "running_var"})
@@ -74,7 +74,7 @@ def read_attribute(run: Interpreter, node: cst.Attribute) -> Value:
 
 def attribute(run: Interpreter, node: cst.CSTNode, receiver: Value, name: str) -> Value:
     """The value of an attribute that is not `.data`."""
-    if receiver.kind in _TENSORS:
+    if receiver.kind in TENSORS:
         return _of_tensor(run, node, receiver, name)
     if name == "param_groups":
         return Value(Kind.OTHER, ref=Each(UNKNOWN))
@@ -158,7 +158,7 @@ def _data(run: Interpreter, node: cst.Attribute, receiver: Value) -> Value:
     form, via = run.intents.get(id(node), (Form.READ, ""))
     receiver = _known_by_use(node.value, receiver, form, via)
     record_use(run, node, receiver)
-    if receiver.kind not in _TENSORS:
+    if receiver.kind not in TENSORS:
         return Value(live=receiver.live, cut=receiver.cut)
     if form is not Form.READ:
         write_by_hand(run, receiver)
@@ -196,7 +196,7 @@ def record_use(
 ) -> None:
     """Keep what is done to an attribute, for rules to ask about."""
     form, via = run.intents.get(id(node), (Form.READ, ""))
-    if form is Form.READ and receiver.kind not in _TENSORS:
+    if form is Form.READ and receiver.kind not in TENSORS:
         return
     run.recorder.attribute(
         AttributeRecord(
@@ -246,7 +246,7 @@ def _known_by_assignment(
     run: Interpreter, node: cst.Attribute, receiver: Value, value: Value
 ) -> Value:
     """`pointer.data = torch.from_numpy(array)` beside `pointer.shape`: the pointer is a tensor."""
-    if receiver.kind is not Kind.UNKNOWN or value.kind not in _TENSORS:
+    if receiver.kind is not Kind.UNKNOWN or value.kind not in TENSORS:
         return receiver
     if isinstance(node.value, cst.Name) and "shape" in run.used_of(node.value.value):
         return replace(receiver, kind=Kind.TENSOR)
@@ -272,7 +272,7 @@ def _keep(run: Interpreter, node: cst.Attribute, receiver: Value, value: Value) 
 def _note_parameter(run: Interpreter, receiver: Value, name: str, value: Value) -> None:
     """`layer.weight = ...`: a frozen one, one that another layer has too, or one set by hand."""
     thing, given = receiver.thing, value.thing
-    if thing is None or given is None or value.kind not in _TENSORS:
+    if thing is None or given is None or value.kind not in TENSORS:
         return
     member = thing.member(name)
     if given.trainable is Trainable.NO:

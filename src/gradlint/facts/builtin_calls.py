@@ -13,6 +13,7 @@ from gradlint.facts.attributes import attribute, mark
 from gradlint.facts.elements import asks_requires_grad, element_of
 from gradlint.facts.values import (
     OTHER,
+    TENSORS,
     UNKNOWN,
     Constant,
     Each,
@@ -32,7 +33,6 @@ if TYPE_CHECKING:
     from gradlint.facts.interpreter import Interpreter
 
 _PLAIN = {"list", "tuple", "dict", "str", "int", "float"}
-_TENSORS = (Kind.TENSOR, Kind.PARAMETER)
 
 
 def _nothing(run: Interpreter, node: cst.Call, arguments: Arguments) -> Value:
@@ -44,7 +44,7 @@ def _same(run: Interpreter, node: cst.Call, arguments: Arguments) -> Value:
     if not arguments.positional:
         return Value(Kind.OTHER, items=())
     value = arguments.positional[0]
-    if value.kind in _TENSORS:
+    if value.kind in TENSORS:
         return Value(Kind.OTHER, ref=Each(element_of(run, value)))
     return value
 
@@ -72,10 +72,10 @@ def _number(run: Interpreter, node: cst.Call, arguments: Arguments) -> Value:
 def _reduce(run: Interpreter, node: cst.Call, arguments: Arguments) -> Value:
     """sum(losses), max(a, b), abs(x): arithmetic on the elements."""
     values = arguments.positional
-    if len(values) == 1 and values[0].kind not in _TENSORS:
+    if len(values) == 1 and values[0].kind not in TENSORS:
         values = [element_of(run, values[0])]
     kinds = {value.kind for value in values}
-    kind = Kind.TENSOR if kinds & set(_TENSORS) else Kind.UNKNOWN
+    kind = Kind.TENSOR if kinds & set(TENSORS) else Kind.UNKNOWN
     return run.operation(node, arguments.all, kind)
 
 
@@ -141,9 +141,9 @@ def _isinstance(run: Interpreter, node: cst.Call, arguments: Arguments) -> Value
     if len(arguments.nodes) == 2:
         name = run.declarations.resolve(arguments.nodes[1].node)
         value, wanted = arguments.nodes[0].value, _names_in(arguments.nodes[1].node)
-        if name == "torch.Tensor" and value.kind in _TENSORS:
+        if name == "torch.Tensor" and value.kind in TENSORS:
             return Value(Kind.OTHER, ref=Constant(True))
-        if wanted <= _PLAIN and value.kind in (*_TENSORS, Kind.MODULE):
+        if wanted <= _PLAIN and value.kind in (*TENSORS, Kind.MODULE):
             return Value(Kind.OTHER, ref=Constant(False))
         if wanted and wanted <= {"list", "tuple"} and value.items and value.ref is None:
             return Value(Kind.OTHER, ref=Constant(True))

@@ -10,6 +10,7 @@ import libcst as cst
 from gradlint.facts.values import (
     NOTHING,
     OTHER,
+    TENSORS,
     UNBROKEN,
     UNKNOWN,
     Class,
@@ -28,8 +29,6 @@ from gradlint.model import Kind, Trainable
 if TYPE_CHECKING:
     from gradlint.facts.interpreter import Interpreter
 
-_TENSORS = (Kind.TENSOR, Kind.PARAMETER)
-
 
 def element_of(run: Interpreter, value: Value) -> Value:
     """Any one element of an iterable."""
@@ -38,7 +37,7 @@ def element_of(run: Interpreter, value: Value) -> Value:
         return OTHER
     if value.items is not None:
         return join_all(value.items) or Value(live=value.live, cut=value.cut)
-    if value.kind in _TENSORS:
+    if value.kind in TENSORS:
         return Value(Kind.TENSOR, value.live, value.cut)
     if isinstance(ref, Each):
         return ref.element
@@ -99,7 +98,7 @@ def item_of(run: Interpreter, node: cst.CSTNode, value: Value, index: Value | No
     """`value[index]`; `index` is None for a slice or several indices."""
     if index is not None and index.constant == "params":  # a param group of an optimizer
         return Value(Kind.OTHER, ref=ParametersOf(()))
-    if value.kind in _TENSORS:
+    if value.kind in TENSORS:
         return run.operation(node, (value,))
     if value.items is not None:
         return _item_of_known(value, index)

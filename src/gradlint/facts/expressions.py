@@ -21,6 +21,7 @@ from gradlint.facts.index import walk
 from gradlint.facts.literals import literal_of
 from gradlint.facts.values import (
     OTHER,
+    TENSORS,
     UNKNOWN,
     Constant,
     Each,
@@ -37,7 +38,6 @@ if TYPE_CHECKING:
     from gradlint.facts.interpreter import Interpreter
 
 _KEYS = 64  # a dict with more literal keys than this is taken as a whole
-_TENSORS = (Kind.TENSOR, Kind.PARAMETER)
 
 
 def _name(run: Interpreter, node: cst.Name) -> Value:
@@ -100,7 +100,7 @@ def _unary(run: Interpreter, node: cst.UnaryOperation) -> Value:
     if isinstance(node.operator, cst.Not):
         known = value.constant
         return Value(Kind.OTHER, ref=Constant(not known)) if isinstance(known, bool) else OTHER
-    kind = Kind.TENSOR if value.kind in _TENSORS else value.kind
+    kind = Kind.TENSOR if value.kind in TENSORS else value.kind
     return run.operation(node, (value,), kind)
 
 
@@ -108,7 +108,7 @@ def _comparison(run: Interpreter, node: cst.Comparison) -> Value:
     values = [run.evaluate(node.left), *(run.evaluate(c.comparator) for c in node.comparisons)]
     if len(node.comparisons) == 1 and isinstance(node.comparisons[0].operator, cst.Is | cst.IsNot):
         return _identity(values[0], values[1], isinstance(node.comparisons[0].operator, cst.Is))
-    if not any(value.kind in _TENSORS for value in values):
+    if not any(value.kind in TENSORS for value in values):
         return OTHER
     return run.ended(node, values, "no gradient", Kind.TENSOR)
 
@@ -119,7 +119,7 @@ def _identity(left: Value, right: Value, positive: bool) -> Value:
         return OTHER
     if left.constant is None:
         return Value(Kind.OTHER, ref=Constant(positive))
-    if left.kind in (*_TENSORS, Kind.MODULE) or left.items is not None:
+    if left.kind in (*TENSORS, Kind.MODULE) or left.items is not None:
         return Value(Kind.OTHER, ref=Constant(not positive))
     return OTHER
 

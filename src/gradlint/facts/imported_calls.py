@@ -17,6 +17,7 @@ from gradlint.facts.values import (
     OTHER,
     PACKED,
     TENSOR,
+    TENSORS,
     UNKNOWN,
     Each,
     Imported,
@@ -32,8 +33,6 @@ from gradlint.model import Kind, Trainable
 
 if TYPE_CHECKING:
     from gradlint.facts.interpreter import Interpreter
-
-_TENSORS = (Kind.TENSOR, Kind.PARAMETER)
 
 
 def imported_call(run: Interpreter, node: cst.Call, name: str, arguments: Arguments) -> Value:
@@ -104,7 +103,7 @@ def _first(run: Interpreter, node: cst.Call, name: str, arguments: Arguments) ->
 def _as_tensor(run: Interpreter, node: cst.Call, name: str, arguments: Arguments) -> Value:
     """as_tensor(x): x itself when it is a tensor, a copy of a list of numbers."""
     value = arguments.get(0, "data") or UNKNOWN
-    if value.kind in _TENSORS:
+    if value.kind in TENSORS:
         return value
     return run.ended(node, [value], "copy", Kind.TENSOR)
 

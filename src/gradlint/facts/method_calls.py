@@ -24,6 +24,7 @@ from gradlint.facts.tensor_methods import tensor_method
 from gradlint.facts.values import (
     OTHER,
     SELF,
+    TENSORS,
     UNKNOWN,
     Class,
     Constant,
@@ -50,7 +51,6 @@ if TYPE_CHECKING:
 
 
 _COLLECTS = ("append", "add", "extend", "insert", "appendleft")
-_TENSORS = (Kind.TENSOR, Kind.PARAMETER)
 
 
 def method_call(
@@ -59,7 +59,7 @@ def method_call(
     """The value of `receiver.name(...)`."""
     if name in ("backward", "manual_backward"):
         return _backward(run, node, receiver, arguments)
-    if receiver.kind in _TENSORS:
+    if receiver.kind in TENSORS:
         return tensor_method(run, node, receiver, name, arguments)
     if receiver.kind is Kind.OPTIMIZER:
         return _of_optimizer(run, receiver, name, arguments)
@@ -73,7 +73,7 @@ def method_call(
 def _backward(run: Interpreter, node: cst.Call, receiver: Value, arguments: Arguments) -> Value:
     """loss.backward(), or accelerator.backward(loss)."""
     value, given = receiver, arguments.positional
-    is_engine = receiver.kind not in _TENSORS
+    is_engine = receiver.kind not in TENSORS
     if is_engine and given and (given[0].has_graph_facts or not receiver.has_graph_facts):
         run.escape(receiver)  # or is it a tensor that passes this gradient on?
         value = given[0]

@@ -10,6 +10,7 @@ from gradlint.facts.arguments import Arguments
 from gradlint.facts.attributes import mark
 from gradlint.facts.elements import things_in
 from gradlint.facts.values import NOTHING, Each, ParametersOf, Value
+from gradlint.knowledge.training import FREEZING_WORDS, OPTIMIZER_WORD
 from gradlint.model import Kind
 from gradlint.syntax.names import dotted
 
@@ -39,13 +40,13 @@ def note_intent(run: Interpreter, name: str, arguments: Arguments) -> None:
     A name alone never makes a finding: here it can only keep one back.
     """
     words = name.lower()
-    if any(word in words for word in ("freeze", "requires_grad", "frozen")):
+    if any(word in words for word in FREEZING_WORDS):
         for value in arguments.positional:
             mark(run, value, frozen=True)
     lists = [value for value in arguments.all if _holds_parameters(value)]
     if lists:
         run.frame.effects.optimized += [things_in(value) for value in lists]
-    elif "optim" in words:
+    elif OPTIMIZER_WORD in words:
         modules = [v.thing for v in arguments.all if v.kind is Kind.MODULE and v.thing is not None]
         run.frame.effects.optimized.append(tuple(modules))
 

@@ -14,6 +14,7 @@ from gradlint.facts.modes import mode_of
 from gradlint.facts.tensor_methods import in_place, rebind
 from gradlint.facts.values import (
     NONE,
+    TENSORS,
     UNKNOWN,
     Class,
     Function,
@@ -25,8 +26,6 @@ from gradlint.model import Form, Kind, Trainable
 
 if TYPE_CHECKING:
     from gradlint.facts.interpreter import Interpreter
-
-_TENSORS = (Kind.TENSOR, Kind.PARAMETER)
 
 
 def _line(run: Interpreter, node: cst.SimpleStatementLine | cst.SimpleStatementSuite) -> None:
@@ -74,7 +73,7 @@ def _augmented(run: Interpreter, node: cst.AugAssign) -> None:
         run.intents[id(written)] = (Form.INPLACE, _symbol_of(node.operator))
     old = run.evaluate(node.target)
     new = run.evaluate(node.value)
-    if old.kind in _TENSORS:
+    if old.kind in TENSORS:
         in_place(run, node, node.target, old, [new])
         return
     merged = merged_parameters([old, new])
@@ -92,7 +91,7 @@ def _augmented(run: Interpreter, node: cst.AugAssign) -> None:
 
 
 def _sum_of(run: Interpreter, node: cst.AugAssign, old: Value, new: Value) -> Value:
-    kind = Kind.TENSOR if new.kind in _TENSORS else Kind.UNKNOWN
+    kind = Kind.TENSOR if new.kind in TENSORS else Kind.UNKNOWN
     if old.kind is Kind.OTHER and new.kind is Kind.OTHER:
         kind = Kind.OTHER
     return run.operation(node, (old, new), kind)

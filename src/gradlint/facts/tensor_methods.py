@@ -33,8 +33,6 @@ from gradlint.syntax.names import dotted
 if TYPE_CHECKING:
     from gradlint.facts.interpreter import Interpreter
 
-_TENSORS = (Kind.TENSOR, Kind.PARAMETER)
-
 
 def tensor_method(
     run: Interpreter, node: cst.Call, receiver: Value, name: str, arguments: Arguments

@@ -241,7 +241,8 @@ UNKNOWN = Value()
 OTHER = Value(Kind.OTHER)
 TENSOR = Value(Kind.TENSOR)
 NONE = Value(Kind.OTHER, ref=Constant(None))
-_TENSORS = (Kind.TENSOR, Kind.PARAMETER)
+TENSORS = (Kind.TENSOR, Kind.PARAMETER)
+"""The kinds of what must be a tensor."""
 
 
 def flat(value: Value) -> tuple[Live, Broken]:
@@ -276,7 +277,7 @@ def join_kinds(one: Kind, other: Kind) -> Kind:
     """What a value of one or the other kind must be. None beside a tensor stays a tensor."""
     if one is other:
         return one
-    if one in _TENSORS and other in _TENSORS:
+    if one in TENSORS and other in TENSORS:
         return Kind.TENSOR
     if one is Kind.OTHER:
         return other

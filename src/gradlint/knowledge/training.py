@@ -38,3 +38,9 @@ KEEPS_NOTHING_METHODS = frozenset(
     """.split()
 )
 """Methods of loggers, progress bars, modules and optimizers that store no graph."""
+
+FREEZING_WORDS = ("freeze", "requires_grad", "frozen")
+"""Parts of names of functions that freeze what they are given. They only keep findings back."""
+
+OPTIMIZER_WORD = "optim"
+"""Part of names of functions and classes that make an optimizer. It only keeps findings back."""

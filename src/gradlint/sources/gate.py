@@ -23,8 +23,6 @@ PYTORCH = (
 )
 
 _IMPORT = re.compile(r"^[ \t]*(?:from[ \t]+[\w.]+|import[ \t][^\n;]*)", re.MULTILINE)
-_PYTORCH_BYTES = tuple(word.encode() for word in PYTORCH)
-_OTHER_ENCODINGS = (b"\xff\xfe", b"\xfe\xff")
 
 
 def can_matter(source: str, triggers: Iterable[str]) -> bool:
@@ -57,15 +55,3 @@ def _code_of(source: str) -> str:
     parts = [""] * (len(pieces) + len(kept))
     parts[::2], parts[1::2] = pieces, kept
     return _IMPORT.sub("", "".join(parts))
-
-
-def bytes_can_matter(data: bytes, triggers: Iterable[str]) -> bool:
-    """Tell the same of a file that is not decoded yet.
-
-    True also where bytes don't show what the text says, as in UTF-16: so that decoding says why.
-    """
-    if data.startswith(_OTHER_ENCODINGS) or b"\0" in data:
-        return True
-    return any(word in data for word in _PYTORCH_BYTES) and any(
-        word.encode() in data for word in triggers
-    )
