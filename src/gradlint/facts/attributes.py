@@ -9,11 +9,13 @@ import libcst as cst
 
 from gradlint.facts.binding import has_decorator
 from gradlint.facts.classes import ClassFacts
-from gradlint.facts.elements import parameter_in
+from gradlint.facts.elements import parameter_in, part_of
 from gradlint.facts.evidence import kind_by_use
 from gradlint.facts.instances import attribute_of
+from gradlint.facts.memory import Memory, ObjectMemory, unsaved
 from gradlint.facts.recorder import Argument, AttributeRecord
 from gradlint.facts.state import Mark
+from gradlint.facts.tracking import note_inference_flag, note_leaving, note_write
 from gradlint.facts.values import (
     OTHER,
     SELF,
@@ -24,6 +26,7 @@ from gradlint.facts.values import (
     Class,
     Each,
     Function,
+    Graph,
     Imported,
     Inflow,
     ParametersOf,
@@ -88,8 +91,8 @@ def attribute(run: Interpreter, node: cst.CSTNode, receiver: Value, name: str) -
     if isinstance(ref, Imported):
         return Value(ref=Imported(f"{ref.name}.{name}"))
     if name in ALWAYS_TENSOR_ATTRIBUTES:
-        return Value(Kind.TENSOR, receiver.live, receiver.cut)
-    return Value(live=receiver.live, cut=receiver.cut)
+        return Value(Kind.TENSOR, receiver.live, receiver.cut, graph=receiver.graph)
+    return part_of(receiver)
 
 
 def _of_tensor(run: Interpreter, node: cst.CSTNode, receiver: Value, name: str) -> Value:
@@ -100,8 +103,8 @@ def _of_tensor(run: Interpreter, node: cst.CSTNode, receiver: Value, name: str) 
     if name == "indices" and receiver.items is not None:
         return receiver.items[-1]
     if name in _VIEW_ATTRIBUTES:
-        return run.operation(node, (receiver,))
-    return Value(Kind.TENSOR, receiver.live, receiver.cut)
+        return replace(run.operation(node, (receiver,)), memory=receiver.memory)
+    return Value(Kind.TENSOR, receiver.live, receiver.cut, graph=receiver.graph)
 
 
 def _of_thing(
@@ -123,8 +126,10 @@ def _of_thing(
             kind or Kind.UNKNOWN,
             frozenset({Inflow(f"{SELF.name}.{name}")}),
             ref=thing.member(name),
+            graph=Graph.NO,
+            memory=Memory(ObjectMemory(SELF, (name,))),
         )
-    return Value(live=receiver.live, cut=receiver.cut, ref=member)
+    return replace(part_of(receiver), ref=member)
 
 
 def _is_self(thing: Thing) -> bool:
@@ -159,7 +164,7 @@ def _data(run: Interpreter, node: cst.Attribute, receiver: Value) -> Value:
     receiver = _known_by_use(node.value, receiver, form, via)
     record_use(run, node, receiver)
     if receiver.kind not in TENSORS:
-        return Value(live=receiver.live, cut=receiver.cut)
+        return part_of(receiver)
     if form is not Form.READ:
         write_by_hand(run, receiver)
     return run.severed(node, receiver, "data", Kind.TENSOR)
@@ -226,6 +231,7 @@ def store_attribute(
         receiver = _known_by_assignment(run, node, receiver, value)
         record_use(run, node, receiver, argument)
         write_by_hand(run, receiver)
+        _note_assignment(run, node, receiver, value)
         return
     record_use(run, node, receiver, argument)
     if name == "requires_grad":
@@ -236,10 +242,21 @@ def store_attribute(
     _keep(run, node, receiver, value)
 
 
+def _note_assignment(run: Interpreter, node: cst.Attribute, whole: Value, value: Value) -> None:
+    """`x.data = value` changes x past autograd; what was saved of it stays as it was."""
+    if whole.memory is not None and whole.kind in TENSORS:
+        alias = run.severed(node, whole, "data", Kind.TENSOR)
+        note_write(run, node, node, replace(alias, memory=unsaved(alias.memory)), "=", value)
+
+
 def fresh_leaf(run: Interpreter, node: cst.CSTNode, value: Value) -> Value:
     """x.detach().requires_grad_(): a leaf that collects a gradient of its own, to be passed on."""
+    note_inference_flag(run, node, node, value)
     live, _ = flat(value)
-    return value if live else run.ended(node, [value], "leaf", value.kind)
+    if live:
+        return value
+    leaf = run.ended(node, [value], "leaf", value.kind)
+    return replace(leaf, graph=Graph.LEAF, memory=value.memory)
 
 
 def _known_by_assignment(
@@ -262,6 +279,7 @@ def _keep(run: Interpreter, node: cst.Attribute, receiver: Value, value: Value) 
         if thing.cls is not None:
             thing.cls.made.setdefault(name, run.place(node))
             internal = run.is_internal(thing.cls, name)
+    note_leaving(run, value)
     if not internal:
         run.escape(value)
     text = dotted(node)

@@ -8,6 +8,7 @@ import libcst as cst
 
 from gradlint.facts.classes import ClassFacts
 from gradlint.facts.literals import literal_of
+from gradlint.facts.memory import ArgumentMemory, Memory
 from gradlint.facts.values import (
     NOTHING,
     SELF,
@@ -18,12 +19,15 @@ from gradlint.facts.values import (
     Constant,
     Each,
     Function,
+    Graph,
     Imported,
     Inflow,
     Super,
     Thing,
     Value,
+    combined,
     gathered,
+    own_graph,
 )
 from gradlint.model import Kind
 from gradlint.syntax.names import dotted
@@ -69,13 +73,14 @@ def bind(
         bound[parameter.name.value] = value
     rest = args[len(positional) :]
     if isinstance(params.star_arg, cst.Param):
-        bound[params.star_arg.name.value] = Value(Kind.OTHER, items=tuple(rest))
+        bound[params.star_arg.name.value] = Value(Kind.OTHER, items=tuple(rest), graph=Graph.NO)
     named = {p.name.value for p in (*positional, *params.kwonly_params)}
     bound.update({name: value for name, value in keywords.items() if name in named})
     extra = [value for name, value in keywords.items() if name not in named]
     if params.star_kwarg is not None:
         live, cut = gathered(extra)
-        bound[params.star_kwarg.name.value] = Value(Kind.OTHER, live, cut)
+        graph = combined(map(own_graph, extra))
+        bound[params.star_kwarg.name.value] = Value(Kind.OTHER, live, cut, graph=graph)
     for parameter in (*positional, *params.kwonly_params):
         if parameter.name.value not in bound:
             bound[parameter.name.value] = _default(parameter)
@@ -93,18 +98,22 @@ def symbolic(value: Value, name: str, scope: int) -> Value:
     """An argument as the callee sees it: its kind, and whatever graph it has as an inflow."""
     if value.items is not None and len(value.items) <= _ITEMS and name.count(".") < 2:
         items = tuple(symbolic(v, f"{name}.{i}", scope) for i, v in enumerate(value.items))
-        return Value(value.kind, items=items)
+        return Value(value.kind, items=items, graph=Graph.NO)
     live = frozenset({Inflow(name)}) if value.has_graph_facts or _is_open(value) else NOTHING
     ref = value.ref
     if isinstance(ref, Thing):
         ref = replace(ref, base=Base("argument", name, scope), path=(), bound=())
     elif isinstance(ref, Each):
-        return Value(value.kind, ref=Each(symbolic(ref.element, name, scope)))
+        element = symbolic(ref.element, name, scope)
+        return Value(value.kind, ref=replace(ref, element=element), graph=Graph.NO)
     elif isinstance(ref, Constant):
         ref = ref if ref.value is None or isinstance(ref.value, bool) else None
     elif not isinstance(ref, Function | Bound | Class | Imported):
         ref = None
-    return Value(value.kind, live, ref=ref)
+    in_inference = value.memory is not None and value.memory.in_inference
+    memory = Memory(ArgumentMemory(name), in_inference=in_inference)
+    graph = Graph.NO if live and value.graph is Graph.MAYBE else value.graph
+    return Value(value.kind, live, ref=ref, graph=graph, memory=memory)
 
 
 def _is_open(value: Value) -> bool:

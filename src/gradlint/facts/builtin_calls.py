@@ -10,7 +10,7 @@ import libcst as cst
 
 from gradlint.facts.arguments import Arguments
 from gradlint.facts.attributes import attribute, mark
-from gradlint.facts.elements import asks_requires_grad, element_of
+from gradlint.facts.elements import asks_requires_grad, element_of, part_of
 from gradlint.facts.values import (
     OTHER,
     TENSORS,
@@ -18,12 +18,15 @@ from gradlint.facts.values import (
     Constant,
     Each,
     Function,
+    Graph,
     Keys,
     ParametersOf,
     Super,
     Value,
+    combined,
     gathered,
     listed_value,
+    own_graph,
 )
 from gradlint.knowledge.training import KEEPS_NOTHING
 from gradlint.model import Kind
@@ -42,26 +45,28 @@ def _nothing(run: Interpreter, node: cst.Call, arguments: Arguments) -> Value:
 def _same(run: Interpreter, node: cst.Call, arguments: Arguments) -> Value:
     """list(x), tuple(x), reversed(x), iter(x): the same elements."""
     if not arguments.positional:
-        return Value(Kind.OTHER, items=())
+        return listed_value(())
     value = arguments.positional[0]
     if value.kind in TENSORS:
-        return Value(Kind.OTHER, ref=Each(element_of(run, value)))
+        return Value(Kind.OTHER, ref=Each(element_of(run, value)), graph=Graph.NO)
+    if isinstance(value.ref, Each) and value.ref.keyed:  # the keys of a dict
+        return Value(Kind.OTHER, ref=Each(OTHER), graph=Graph.NO)
     return value
 
 
 def _zip(run: Interpreter, node: cst.Call, arguments: Arguments) -> Value:
     elements = tuple(element_of(run, value) for value in arguments.positional)
-    return Value(Kind.OTHER, ref=Each(listed_value(elements)))
+    return Value(Kind.OTHER, ref=Each(listed_value(elements)), graph=Graph.NO)
 
 
 def _enumerate(run: Interpreter, node: cst.Call, arguments: Arguments) -> Value:
     values = arguments.positional
     element = element_of(run, values[0]) if values else UNKNOWN
-    return Value(Kind.OTHER, ref=Each(Value(Kind.OTHER, items=(OTHER, element))))
+    return Value(Kind.OTHER, ref=Each(listed_value((OTHER, element))), graph=Graph.NO)
 
 
 def _range(run: Interpreter, node: cst.Call, arguments: Arguments) -> Value:
-    return Value(Kind.OTHER, ref=Each(OTHER))
+    return Value(Kind.OTHER, ref=Each(OTHER), graph=Graph.NO)
 
 
 def _number(run: Interpreter, node: cst.Call, arguments: Arguments) -> Value:
@@ -76,7 +81,8 @@ def _reduce(run: Interpreter, node: cst.Call, arguments: Arguments) -> Value:
         values = [element_of(run, values[0])]
     kinds = {value.kind for value in values}
     kind = Kind.TENSOR if kinds & set(TENSORS) else Kind.UNKNOWN
-    return run.operation(node, arguments.all, kind)
+    result = run.operation(node, arguments.all, kind)
+    return replace(result, memory=None) if len(arguments.all) > 1 else result
 
 
 def _next(run: Interpreter, node: cst.Call, arguments: Arguments) -> Value:
@@ -88,7 +94,7 @@ def _map(run: Interpreter, node: cst.Call, arguments: Arguments) -> Value:
         return UNKNOWN
     function, *iterables = arguments.positional
     given = Arguments([element_of(run, value) for value in iterables], {}, ())
-    return Value(Kind.OTHER, ref=Each(run.call(node, function, given)))
+    return Value(Kind.OTHER, ref=Each(run.call(node, function, given)), graph=Graph.NO)
 
 
 def _filter(run: Interpreter, node: cst.Call, arguments: Arguments) -> Value:
@@ -113,7 +119,7 @@ def _getattr(run: Interpreter, node: cst.Call, arguments: Arguments) -> Value:
     receiver, name = arguments.positional[:2]
     if isinstance(name.constant, str):
         return attribute(run, node, receiver, name.constant)
-    return Value(live=receiver.live, cut=receiver.cut)
+    return part_of(receiver)
 
 
 def _setattr(run: Interpreter, node: cst.Call, arguments: Arguments) -> Value:
@@ -129,11 +135,11 @@ def _dict(run: Interpreter, node: cst.Call, arguments: Arguments) -> Value:
     """dict(a=x): a dict of what it is given."""
     if not arguments.positional and "**" not in arguments.keywords:
         keys = Keys(tuple(arguments.keywords))
-        return Value(Kind.OTHER, items=tuple(arguments.keywords.values()), ref=keys)
+        return listed_value(tuple(arguments.keywords.values()), keys)
     if len(arguments.all) == 1:
         return arguments.all[0]
     live, cut = gathered(arguments.all)
-    return Value(Kind.OTHER, live, cut)
+    return Value(Kind.OTHER, live, cut, graph=combined(map(own_graph, arguments.all)))
 
 
 def _isinstance(run: Interpreter, node: cst.Call, arguments: Arguments) -> Value:

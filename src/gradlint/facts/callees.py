@@ -20,13 +20,15 @@ from gradlint.facts.values import (
     Bound,
     Class,
     Function,
+    Graph,
     Imported,
     ParametersOf,
     Super,
     Thing,
     Value,
+    listed_value,
 )
-from gradlint.model import Kind
+from gradlint.model import Kind, Trainable
 
 if TYPE_CHECKING:
     from gradlint.facts.interpreter import Interpreter
@@ -90,11 +92,14 @@ def _forward(
                     node, function, callee, arguments.positional, arguments.keywords
                 )
     if callee.kind is Kind.MODULE:
-        result = run.operation(node, arguments.all, Kind.TENSOR, run.source(thing))
+        used = run.source(thing)
+        result = run.operation(node, arguments.all, Kind.TENSOR, used, thing.layer)
+        if run.mode is None and not thing.layer and thing.trainable is Trainable.MAYBE:
+            result = replace(result, graph=Graph.MAYBE)  # it may detach what it is given
         given = arguments.positional[0].ref if arguments.positional else None
         if given == Imported(PACKED):  # an RNN returns what it is given, packed, and its state
             packed = replace(result, kind=Kind.OTHER, ref=given)
-            return Value(Kind.OTHER, items=(packed, result))
+            return listed_value((packed, result))
         return result
     return unknown_call(run, node, callee, arguments)
 

@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
+from gradlint.facts.memory import Memory, ObjectMemory
 from gradlint.facts.values import (
-    NOTHING,
     OTHER,
     TENSORS,
-    UNBROKEN,
     UNKNOWN,
     Class,
     Each,
+    Graph,
     Keys,
     ParametersOf,
     Source,
@@ -33,40 +33,51 @@ if TYPE_CHECKING:
 def element_of(run: Interpreter, value: Value) -> Value:
     """Any one element of an iterable."""
     ref = value.ref
-    if isinstance(ref, Keys):
+    if isinstance(ref, Keys) or (isinstance(ref, Each) and ref.keyed):
         return OTHER
     if value.items is not None:
-        return join_all(value.items) or Value(live=value.live, cut=value.cut)
+        return join_all(value.items) or part_of(value)
     if value.kind in TENSORS:
-        return Value(Kind.TENSOR, value.live, value.cut)
+        return replace(value, items=None, ref=None, kind=Kind.TENSOR)
     if isinstance(ref, Each):
         return ref.element
     if isinstance(ref, ParametersOf):
         parameter = _parameter_of(run, ref)
-        return Value(Kind.OTHER, items=(OTHER, parameter)) if ref.named else parameter
+        if not ref.named:
+            return parameter
+        return Value(Kind.OTHER, items=(OTHER, parameter), graph=Graph.NO)
     if isinstance(ref, Thing):
         return _member_of_container(value, ref)
-    return Value(live=value.live, cut=value.cut)
+    return part_of(value)
+
+
+def part_of(value: Value) -> Value:
+    """Something in a value of which only the graph is known."""
+    return Value(live=value.live, cut=value.cut, graph=value.graph)
 
 
 def _parameter_of(run: Interpreter, ref: ParametersOf) -> Value:
     if not ref.things:
-        return Value(Kind.PARAMETER)
+        return Value(Kind.PARAMETER, graph=Graph.LEAF)
     if len(ref.things) == 1:
         return parameter_in(run, ref.things[0])
     live, _ = gathered(parameter_in(run, thing) for thing in ref.things)
-    return Value(Kind.PARAMETER, live, ref=ParametersOf(ref.things))
+    return Value(Kind.PARAMETER, live, ref=ParametersOf(ref.things), graph=Graph.LEAF)
 
 
 def parameter_in(run: Interpreter, thing: Thing) -> Value:
     """Any parameter of the module `thing`."""
-    return Value(Kind.PARAMETER, run.source(thing, is_parameter=True), ref=thing)
+    live = run.source(thing, is_parameter=True)
+    graph = Graph.NO if thing.trainable is Trainable.NO else Graph.LEAF
+    memory = Memory(ObjectMemory(thing.base, thing.path))
+    return Value(Kind.PARAMETER, live, ref=thing, graph=graph, memory=memory)
 
 
 def _member_of_container(value: Value, thing: Thing) -> Value:
     """An element of a ModuleList and the like: it stands for the whole list."""
     kind = Kind.MODULE if value.kind is Kind.MODULE or thing.element is not None else Kind.UNKNOWN
-    return Value(kind, value.live, value.cut, ref=replace(thing, cls=thing.element, element=None))
+    element = replace(thing, cls=thing.element, element=None)
+    return Value(kind, value.live, value.cut, None, element, value.graph)
 
 
 def merged_parameters(values: list[Value]) -> Value | None:
@@ -109,8 +120,8 @@ def item_of(run: Interpreter, node: cst.CSTNode, value: Value, index: Value | No
             return replace(value, ref=replace(value.ref, cls=None))
         return _member_of_container(value, value.ref)
     if value.kind is Kind.ARRAY:
-        return Value(Kind.ARRAY, cut=value.cut)
-    return Value(live=value.live, cut=value.cut)
+        return Value(Kind.ARRAY, cut=value.cut, graph=Graph.NO)
+    return part_of(value)
 
 
 def _item_of_known(value: Value, index: Value | None) -> Value:
@@ -123,8 +134,8 @@ def _item_of_known(value: Value, index: Value | None) -> Value:
     at = index.constant if index is not None else None
     if isinstance(at, int) and -len(value.items) <= at < len(value.items):
         return value.items[at]
-    each = join_all(value.items) or Value(live=value.live, cut=value.cut)
-    return Value(Kind.OTHER, ref=Each(each)) if index is None else each
+    each = join_all(value.items) or part_of(value)
+    return Value(Kind.OTHER, ref=Each(each), graph=Graph.NO) if index is None else each
 
 
 def unpacked(run: Interpreter, value: Value, count: int) -> list[Value]:
@@ -152,9 +163,10 @@ def with_element(value: Value, element: Value, unsure: bool) -> Value:
     if isinstance(value.ref, Each):
         before.append(value.ref.element)
     elif value.items is None and (value.live or value.cut):
-        before.append(Value(live=value.live, cut=value.cut))
+        before.append(part_of(value))
     each = join_all([*before, element]) or UNKNOWN
-    return Value(Kind.OTHER, NOTHING, UNBROKEN, None, Each(each))
+    keyed = isinstance(value.ref, Each) and value.ref.keyed
+    return Value(Kind.OTHER, ref=Each(each, keyed), graph=Graph.NO)
 
 
 def joint_trainable(values: list[Value]) -> Trainable:

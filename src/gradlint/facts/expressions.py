@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import libcst as cst
@@ -19,6 +20,8 @@ from gradlint.facts.elements import (
 )
 from gradlint.facts.index import walk
 from gradlint.facts.literals import literal_of
+from gradlint.facts.operators import OPERATORS
+from gradlint.facts.tracking import note_leaving
 from gradlint.facts.values import (
     OTHER,
     TENSORS,
@@ -26,11 +29,14 @@ from gradlint.facts.values import (
     Constant,
     Each,
     Function,
+    Graph,
     Keys,
     Value,
+    combined,
     gathered,
     join,
     listed_value,
+    own_graph,
 )
 from gradlint.model import NOT_CONSTANT, Kind
 
@@ -42,29 +48,33 @@ _KEYS = 64  # a dict with more literal keys than this is taken as a whole
 
 def _name(run: Interpreter, node: cst.Name) -> Value:
     if node.value in ("True", "False", "None"):
-        return Value(Kind.OTHER, ref=literal_of(node))
+        return Value(Kind.OTHER, ref=literal_of(node), graph=Graph.NO)
     return run.known_by_use(node.value, run.lookup(node.value))
 
 
 def _literal(run: Interpreter, node: cst.BaseExpression) -> Value:
     literal = literal_of(node)
-    return Value(Kind.OTHER, ref=literal) if literal is not None else OTHER
+    return Value(Kind.OTHER, ref=literal, graph=Graph.NO) if literal is not None else OTHER
 
 
 def _subscript(run: Interpreter, node: cst.Subscript) -> Value:
     value = run.evaluate(node.value)
-    index: Value | None = None
-    for element in node.slice:
-        if isinstance(element.slice, cst.Index):
-            index = run.evaluate(element.slice.value)
-        elif isinstance(element.slice, cst.Slice):
-            index = None
-            for part in (element.slice.lower, element.slice.upper, element.slice.step):
-                if part is not None:
-                    run.evaluate(part)
-    if len(node.slice) != 1:
-        index = None
-    return item_of(run, node, value, index)
+    indices = [_index(run, element.slice) for element in node.slice]
+    item = item_of(run, node, value, indices[0] if len(indices) == 1 else None)
+    if value.kind in TENSORS and all(i is None or i.kind is Kind.OTHER for i in indices):
+        return replace(item, memory=value.memory)  # a view: numbers and slices select no copy
+    return item
+
+
+def _index(run: Interpreter, node: cst.BaseSlice) -> Value | None:
+    """The value of one index; None for a slice."""
+    if isinstance(node, cst.Index):
+        return run.evaluate(node.value)
+    if isinstance(node, cst.Slice):
+        for part in (node.lower, node.upper, node.step):
+            if part is not None:
+                run.evaluate(part)
+    return None
 
 
 def _binary(run: Interpreter, node: cst.BinaryOperation) -> Value:
@@ -83,7 +93,8 @@ def _combined(run: Interpreter, node: cst.BinaryOperation, left: Value, right: V
         return both
     if isinstance(node.operator, cst.Add) and (left.items is not None and right.items is not None):
         return listed_value((*left.items, *right.items))
-    return run.operation(node, (left, right), _arithmetic_kind(left.kind, right.kind))
+    kind = _arithmetic_kind(left.kind, right.kind)
+    return run.operation(node, (left, right), kind, name=OPERATORS.get(type(node.operator), ""))
 
 
 def _arithmetic_kind(left: Kind, right: Kind) -> Kind:
@@ -162,7 +173,7 @@ def _each_of(values: list[Value]) -> Value:
     result = values[0]
     for value in values[1:]:
         result = join(result, value)
-    return Value(Kind.OTHER, ref=Each(result))
+    return Value(Kind.OTHER, ref=Each(result), graph=Graph.NO)
 
 
 def _dict(run: Interpreter, node: cst.Dict) -> Value:
@@ -174,7 +185,7 @@ def _dict(run: Interpreter, node: cst.Dict) -> Value:
     names = tuple(_key(run, element) for element in node.elements)
     if NOT_CONSTANT in names or len(set(names)) < len(names) or len(names) > _KEYS:
         live, cut = gathered(values)
-        return Value(Kind.OTHER, live, cut)
+        return Value(Kind.OTHER, live, cut, graph=combined(map(own_graph, values)))
     return listed_value(values, Keys(names))
 
 
@@ -196,12 +207,13 @@ def _comprehension(run: Interpreter, node: cst.ListComp | cst.GeneratorExp | cst
             items.append(run.evaluate(node.elt))
         run.env = outer
         return listed_value(items)
-    return Value(Kind.OTHER, ref=Each(_in_comprehension(run, node.for_in, node.elt)))
+    element = _in_comprehension(run, node.for_in, node.elt)
+    return Value(Kind.OTHER, ref=Each(element), graph=Graph.NO)
 
 
 def _dict_comprehension(run: Interpreter, node: cst.DictComp) -> Value:
-    live, cut = gathered((_in_comprehension(run, node.for_in, node.key, node.value),))
-    return Value(Kind.OTHER, live, cut)
+    element = _in_comprehension(run, node.for_in, node.key, node.value)
+    return Value(Kind.OTHER, ref=Each(element, keyed=True), graph=Graph.NO)
 
 
 def _in_comprehension(run: Interpreter, loop: cst.CompFor, *results: cst.BaseExpression) -> Value:
@@ -238,7 +250,8 @@ def _lambda(run: Interpreter, node: cst.Lambda) -> Value:
         if isinstance(name, cst.Name) and name.value in run.env
     ]
     live, cut = gathered(seen)
-    return Value(Kind.OTHER, live, cut, ref=Function(node, None, dict(run.env)))
+    graph = combined(map(own_graph, seen))
+    return Value(Kind.OTHER, live, cut, None, Function(node, None, dict(run.env)), graph)
 
 
 def _formatted(run: Interpreter, node: cst.FormattedString) -> Value:
@@ -253,6 +266,7 @@ def _yield(run: Interpreter, node: cst.Yield) -> Value:
         inner = node.value.item if isinstance(node.value, cst.From) else node.value
         value = run.evaluate(inner)
         run.escape(value)
+        note_leaving(run, value)
         run.frame.returns.append(value)
     return UNKNOWN
 

@@ -8,7 +8,10 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
+from gradlint.facts.memory import ArgumentMemory, Memory, ObjectMemory
 from gradlint.facts.state import Backward, Effects, Mark, Step
+from gradlint.facts.substitution import substitute
+from gradlint.facts.tracking import note_step
 from gradlint.facts.values import (
     SELF,
     UNKNOWN,
@@ -18,7 +21,6 @@ from gradlint.facts.values import (
     Thing,
     Value,
     flat,
-    substitute,
 )
 from gradlint.model import Trainable
 
@@ -50,8 +52,15 @@ class Fit:
         for event in effects.timeline:
             if isinstance(event, Backward):
                 mine.timeline.append(Backward(self.value(event.value), event.place))
+                self._run.traces.end_graph()
             else:
-                mine.timeline.append(Step(self.things(event.things)))
+                things = self.things(event.things)
+                mine.timeline.append(Step(things))
+                note_step(self._run, things)
+        for name, record in effects.late_writes.items():
+            given = self._argument(name)
+            if given is not None and given.memory is not None:
+                self._run.traces.written[given.memory.owner] = record
         for mark in effects.marks:
             thing = self.thing(Thing(mark.base, mark.path)).thing
             if thing is not None:
@@ -65,8 +74,29 @@ class Fit:
         """A value of the function, as the caller has it."""
         me = self._me
         is_self = me is not None and me.base == SELF and not me.path
-        seen = substitute(value, self.inflow, self.source, self.thing)
+        seen = substitute(value, self)
         return self._run.placed_at_call(self._node, seen, None if is_self else me)
+
+    def memory(self, memory: Memory) -> Memory | None:
+        """What a tensor looks at; each call makes tensors of its own."""
+        owner = memory.owner
+        if isinstance(owner, ArgumentMemory):
+            given = self._argument(owner.name)
+            return given.memory if given is not None and memory.alias is None else None
+        if isinstance(owner, ObjectMemory):
+            thing = self.thing(Thing(owner.base, owner.path)).thing
+            if thing is None:
+                return None
+            return replace(memory, owner=ObjectMemory(thing.base, thing.path))
+        mode = self._run.mode
+        made = replace(
+            memory,
+            owner=(id(self._node), owner),
+            in_inference=memory.in_inference
+            or (mode is not None and mode.cause == "inference_mode"),
+        )
+        self._run.traces.make(made)
+        return made
 
     def inflow(self, inflow: Inflow) -> Value | None:
         name, _, rest = inflow.name.partition(".")

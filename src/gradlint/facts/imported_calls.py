@@ -10,9 +10,11 @@ import libcst as cst
 
 from gradlint.facts.arguments import Arguments
 from gradlint.facts.elements import element_of, joint_trainable, merged_parameters, things_in
+from gradlint.facts.memory import Memory, ObjectMemory
 from gradlint.facts.modes import mode_of
 from gradlint.facts.opaque import note_intent, unknown_call
 from gradlint.facts.state import Backward
+from gradlint.facts.tracking import note_use
 from gradlint.facts.values import (
     OTHER,
     PACKED,
@@ -20,6 +22,7 @@ from gradlint.facts.values import (
     TENSORS,
     UNKNOWN,
     Each,
+    Graph,
     Imported,
     ParametersOf,
     Thing,
@@ -51,8 +54,18 @@ def imported_call(run: Interpreter, node: cst.Call, name: str, arguments: Argume
 
 def _torch(run: Interpreter, node: cst.Call, name: str, arguments: Arguments) -> Value:
     """A function that works on tensors."""
-    value = by_flow(run, node, FUNCTIONS.get(name, Flow.PASSES), arguments.all)
+    value = by_flow(run, node, FUNCTIONS.get(name, Flow.PASSES), arguments.all, name)
+    if FUNCTIONS.get(name) in (Flow.NEW, Flow.COPIES):
+        value = replace(value, graph=_asked_for(arguments))
     return with_indices(run, node, name.rpartition(".")[2], value)
+
+
+def _asked_for(arguments: Arguments) -> Graph:
+    """What requires_grad says of a tensor that is made here."""
+    wanted = arguments.keywords.get("requires_grad")
+    if wanted is None or wanted.constant is False:
+        return Graph.NO
+    return Graph.LEAF if wanted.constant is True else Graph.MAYBE
 
 
 def with_indices(run: Interpreter, node: cst.CSTNode, name: str, value: Value) -> Value:
@@ -63,12 +76,14 @@ def with_indices(run: Interpreter, node: cst.CSTNode, name: str, value: Value) -
     return replace(value, items=(replace(value, items=None), indices))
 
 
-def by_flow(run: Interpreter, node: cst.CSTNode, flow: Flow, inputs: list[Value]) -> Value:
+def by_flow(
+    run: Interpreter, node: cst.CSTNode, flow: Flow, inputs: list[Value], name: str = ""
+) -> Value:
     """The result of an operation with this effect on the graph."""
     if flow is Flow.PASSES:
-        return run.operation(node, inputs)
+        return run.operation(node, inputs, name=name)
     if flow is Flow.NEW:
-        return TENSOR
+        return replace(TENSOR, memory=run.new_memory(node))
     if flow is Flow.NO_TENSOR:
         return OTHER
     if flow is Flow.DETACHES:
@@ -87,8 +102,10 @@ def _parameter(run: Interpreter, node: cst.Call, name: str, arguments: Arguments
         trainable = Trainable.NO if wanted.constant is False else Trainable.MAYBE
     thing = Thing(run.make(node), trainable=trainable)
     if trainable is Trainable.NO:
-        return Value(Kind.TENSOR, ref=thing)
-    return Value(Kind.PARAMETER, run.source(thing, is_parameter=True), ref=thing)
+        return Value(Kind.TENSOR, ref=thing, graph=Graph.NO)
+    live = run.source(thing, is_parameter=True)
+    memory = Memory(ObjectMemory(thing.base, thing.path))
+    return Value(Kind.PARAMETER, live, ref=thing, graph=Graph.LEAF, memory=memory)
 
 
 def _initialise(run: Interpreter, node: cst.Call, name: str, arguments: Arguments) -> Value:
@@ -110,7 +127,7 @@ def _as_tensor(run: Interpreter, node: cst.Call, name: str, arguments: Arguments
 
 def _from_numpy(run: Interpreter, node: cst.Call, name: str, arguments: Arguments) -> Value:
     _, cut = gathered(arguments.all)
-    return Value(Kind.TENSOR, cut=cut)
+    return Value(Kind.TENSOR, cut=cut, graph=Graph.NO)
 
 
 def _rewrap(run: Interpreter, node: cst.Call, name: str, arguments: Arguments) -> Value:
@@ -120,12 +137,16 @@ def _rewrap(run: Interpreter, node: cst.Call, name: str, arguments: Arguments) -
 def _gradients(run: Interpreter, node: cst.Call, name: str, arguments: Arguments) -> Value:
     """autograd.grad(loss, inputs): the loss is differentiated here."""
     run.escape(*arguments.all)
-    return Value(Kind.OTHER, ref=Each(TENSOR))
+    note_use(run, node, arguments.all)
+    run.traces.end_graph()
+    return Value(Kind.OTHER, ref=Each(TENSOR), graph=Graph.NO)
 
 
 def _backward(run: Interpreter, node: cst.Call, name: str, arguments: Arguments) -> Value:
     for value in arguments.positional[:1]:
+        note_use(run, node, [value])
         run.frame.effects.timeline.append(Backward(value, run.place(node)))
+        run.traces.end_graph()
     return OTHER
 
 
@@ -164,7 +185,7 @@ def _unknown_torch(run: Interpreter, node: cst.Call, name: str, arguments: Argum
 def _layer(run: Interpreter, node: cst.Call, name: str, arguments: Arguments) -> Value:
     """A layer or container of torch.nn."""
     if not name.rpartition(".")[2][:1].isupper():
-        return run.operation(node, arguments.all, Kind.UNKNOWN)
+        return replace(run.operation(node, arguments.all, Kind.UNKNOWN), graph=Graph.MAYBE)
     if name in CONTAINERS:
         return _container(run, node, arguments)
     trainable = Trainable.YES
@@ -173,7 +194,7 @@ def _layer(run: Interpreter, node: cst.Call, name: str, arguments: Arguments) ->
         trainable = Trainable.NO
     elif wrapped := [v for v in arguments.positional if v.kind is Kind.MODULE]:
         trainable = joint_trainable(wrapped)
-    return Value(Kind.MODULE, ref=Thing(run.make(node), trainable=trainable))
+    return Value(Kind.MODULE, ref=Thing(run.make(node), trainable=trainable, layer=name))
 
 
 def _container(run: Interpreter, node: cst.Call, arguments: Arguments) -> Value:
@@ -224,7 +245,7 @@ def _deepcopy(run: Interpreter, node: cst.Call, name: str, arguments: Arguments)
         old = value.ref
         thing = Thing(run.make(node), (), old.cls, old.trainable, old.element)
         return Value(value.kind, ref=thing)
-    return Value(value.kind, value.live, value.cut, value.items)
+    return replace(value, ref=None, memory=None)
 
 
 def _chain(run: Interpreter, node: cst.Call, name: str, arguments: Arguments) -> Value:

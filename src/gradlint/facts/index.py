@@ -18,19 +18,22 @@ Uses = dict[str, set[str]]
 class Index:
     """What is mentioned: `names` are all identifiers, `attributes` those behind a dot, `used` the
     attributes of each `x` or `self.x`, `loaded` those of each dotted head that are not merely
-    assigned to, `narrowed` the names whose type is asked for: their uses differ by branch.
+    assigned to, `stored` what is assigned to, dotted; `narrowed` the names whose type is asked
+    for: their uses differ by branch.
     """
 
     names: set[str] = dataclasses.field(default_factory=set)
     attributes: set[str] = dataclasses.field(default_factory=set)
     used: Uses = dataclasses.field(default_factory=dict)
     loaded: Uses = dataclasses.field(default_factory=dict)
+    stored: set[str] = dataclasses.field(default_factory=set)
     narrowed: set[str] = dataclasses.field(default_factory=set)
 
     def add(self, other: Index) -> None:
         """Take over what another piece mentions."""
         self.names |= other.names
         self.attributes |= other.attributes
+        self.stored |= other.stored
         self.narrowed |= other.narrowed
         for mine, theirs in ((self.used, other.used), (self.loaded, other.loaded)):
             for head, attributes in theirs.items():
@@ -94,6 +97,7 @@ def _call(index: Index, node: cst.Call, todo: list[Any]) -> None:
 def _targets(index: Index, target: cst.CSTNode, todo: list[Any]) -> None:
     """What is assigned to: an attribute is used there, and not loaded."""
     if type(target) is cst.Attribute:
+        index.stored.add(dotted(target) or "")
         _attribute(index, target, todo, is_load=False)
     elif type(target) is cst.Tuple or type(target) is cst.List:
         for element in target.elements:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import libcst as cst
@@ -11,6 +11,8 @@ from gradlint.facts.binding import instance, symbolic
 from gradlint.facts.classes import ClassFacts
 from gradlint.facts.elements import joint_trainable, trainable_of
 from gradlint.facts.fitting import descend
+from gradlint.facts.memory import Memory, ObjectMemory
+from gradlint.facts.substitution import substitute
 from gradlint.facts.values import (
     NOTHING,
     SELF,
@@ -19,13 +21,13 @@ from gradlint.facts.values import (
     Bound,
     Each,
     Function,
+    Graph,
     Inflow,
     Keys,
     ParametersOf,
     Source,
     Thing,
     Value,
-    substitute,
 )
 from gradlint.knowledge.training import BUILDERS
 from gradlint.model import Kind, Trainable
@@ -92,10 +94,12 @@ def as_attribute(value: Value, name: str, known: dict[Base, Thing]) -> Value:
     """
     if value.items is not None:
         items = tuple(as_attribute(item, name, known) for item in value.items)
-        return Value(value.kind, items=items, ref=value.ref if type(value.ref) is Keys else None)
+        keys = value.ref if type(value.ref) is Keys else None
+        return Value(value.kind, items=items, ref=keys, graph=Graph.NO)
     ref = value.ref
     if isinstance(ref, Each):
-        return Value(value.kind, ref=Each(as_attribute(ref.element, name, known)))
+        element = as_attribute(ref.element, name, known)
+        return Value(value.kind, ref=replace(ref, element=element), graph=Graph.NO)
     live = frozenset(o for o in value.live if isinstance(o, Source))
     if isinstance(ref, Thing):
         parts = tuple(known.get(part.base, part) for part in ref.parts)
@@ -105,7 +109,9 @@ def as_attribute(value: Value, name: str, known: dict[Base, Thing]) -> Value:
             ref = replace(ref, base=SELF, path=held, bound=())
         if value.kind is Kind.PARAMETER and live:
             live = frozenset({Source(SELF, ref.path, ref.trainable, True)})
-        return Value(value.kind, live if value.kind is Kind.PARAMETER else NOTHING, ref=ref)
+        graph, memory = _lasting(value.graph), Memory(ObjectMemory(SELF, ref.path))
+        kept = live if value.kind is Kind.PARAMETER else NOTHING
+        return Value(value.kind, kept, ref=ref, graph=graph, memory=memory)
     if isinstance(ref, ParametersOf):
         inside = all(thing.base == SELF for thing in ref.things)
         return Value(value.kind, ref=ref if inside else ParametersOf(()))
@@ -114,7 +120,12 @@ def as_attribute(value: Value, name: str, known: dict[Base, Thing]) -> Value:
     kind = value.kind if value.kind is not Kind.OTHER else Kind.UNKNOWN
     if value.kind is Kind.OTHER and value.constant is None:
         return Value(Kind.OTHER)  # set to None: what it becomes later is not known
-    return Value(kind)
+    return Value(kind, graph=_lasting(value.graph), memory=Memory(ObjectMemory(SELF, (name,))))
+
+
+def _lasting(graph: Graph) -> Graph:
+    """What the constructor says of a field; that it has no graph yet says nothing of later."""
+    return Graph.MAYBE if graph is Graph.NO else graph
 
 
 def build_instance(
@@ -193,6 +204,8 @@ def attribute_of(run: Interpreter, node: cst.CSTNode, receiver: Value, name: str
     prepare(run, thing.cls)
     known = thing.cls.attributes.get(name)
     if known is not None and not _says_nothing(known):
+        if known.graph is not Graph.MAYBE and run.is_set_again(thing.cls, name):
+            known = replace(known, graph=Graph.MAYBE)
         return known if thing.base == SELF and not thing.path else _seen_from(known, thing)
     method = thing.cls.method(name)
     if method is None:
@@ -216,25 +229,37 @@ def _property(
     return value
 
 
-def _seen_from(value: Value, at: Thing) -> Value:
+@dataclass(frozen=True, slots=True)
+class _From:
     """An attribute of the class of `at`, with paths that start where `at` does."""
 
-    def source(one: Source) -> Source:
-        return replace(one, base=at.base, path=_below(one.base, one.path)[1])
+    at: Thing
+    kind: Kind
 
-    def thing(one: Thing) -> Value:
-        base, path = _below(one.base, one.path)
-        parts = tuple(replace(p, base=at.base, path=(*at.path, *p.path)) for p in one.parts)
-        return Value(value.kind, ref=replace(one, base=base, path=path, parts=parts))
+    def inflow(self, inflow: Inflow) -> Value:
+        return Value()
 
-    def _below(base: Base, path: tuple[str, ...]) -> tuple[Base, tuple[str, ...]]:
-        return (at.base, (*at.path, *path)) if base == SELF else (base, path)
+    def source(self, source: Source) -> Source:
+        return replace(source, base=self.at.base, path=self._below(source.base, source.path)[1])
 
-    return substitute(value, _nothing, source, thing)
+    def thing(self, thing: Thing) -> Value:
+        base, path = self._below(thing.base, thing.path)
+        at = self.at
+        parts = tuple(replace(p, base=at.base, path=(*at.path, *p.path)) for p in thing.parts)
+        return Value(self.kind, ref=replace(thing, base=base, path=path, parts=parts))
+
+    def memory(self, memory: Memory) -> Memory | None:
+        owner = memory.owner
+        if not isinstance(owner, ObjectMemory):
+            return None
+        return replace(memory, owner=ObjectMemory(*self._below(owner.base, owner.path)))
+
+    def _below(self, base: Base, path: tuple[str, ...]) -> tuple[Base, tuple[str, ...]]:
+        return (self.at.base, (*self.at.path, *path)) if base == SELF else (base, path)
 
 
-def _nothing(inflow: Inflow) -> Value:
-    return Value()
+def _seen_from(value: Value, at: Thing) -> Value:
+    return substitute(value, _From(at, value.kind))
 
 
 def parameters_of(receiver: Value, named: bool) -> Value:

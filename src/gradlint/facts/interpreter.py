@@ -25,12 +25,13 @@ from gradlint.facts.elements import unpacked, with_key
 from gradlint.facts.evidence import from_annotation, kind_by_use
 from gradlint.facts.expressions import EXPRESSIONS
 from gradlint.facts.fitting import Fit
+from gradlint.facts.memory import ArgumentMemory, Memory, Traces
 from gradlint.facts.modes import decorated_mode
 from gradlint.facts.names import Names
-from gradlint.facts.recorder import Context, Recorder
 from gradlint.facts.state import CALLERS_MODE, Effects, Frame
 from gradlint.facts.statements import STATEMENTS
 from gradlint.facts.tensor_methods import in_place
+from gradlint.facts.tracking import writes_to_arguments
 from gradlint.facts.values import (
     NONE,
     UNKNOWN,
@@ -38,6 +39,7 @@ from gradlint.facts.values import (
     Class,
     Each,
     Function,
+    Graph,
     Inflow,
     Thing,
     Value,
@@ -64,7 +66,6 @@ class Interpreter(Names):
 
     def __init__(self, declarations: Declarations) -> None:
         super().__init__(declarations)
-        self.recorder = Recorder()
         self.intents: dict[int, tuple[Form, str]] = {}
         self.hooks: dict[tuple[int, Base, tuple[str, ...]], Value] = {}
         self.variants: dict[object, tuple[ClassFacts, dict[str, Value]]] = {}
@@ -99,11 +100,6 @@ class Interpreter(Names):
         else:
             self.execute((body,))
 
-    def context(self) -> Context:
-        """Where the interpretation stands, for a record."""
-        block = self.mode.block if self.mode is not None else None
-        return Context(self.frame.symbol, self.frame.in_initialiser, block)
-
     def is_statement(self, node: cst.CSTNode) -> bool:
         """True when the value of `node` is thrown away."""
         return isinstance(self.statement, cst.Expr) and self.statement.value is node
@@ -128,7 +124,7 @@ class Interpreter(Names):
     def _store_item(self, target: cst.Subscript, value: Value) -> None:
         whole = self.evaluate(target.value)
         if whole.kind in (Kind.TENSOR, Kind.PARAMETER):
-            in_place(self, target, target.value, whole, [value])
+            in_place(self, target, target.value, whole, [value], "[]")
             return
         name = dotted(target.value)
         if name is None or name not in self.env or "." in name or name in self.frame.parameters:
@@ -221,18 +217,19 @@ class Interpreter(Names):
         assert isinstance(node, cst.FunctionDef)
         frame = self._frame_of(node, function.cls, cls if cls is not None else function.cls)
         outer = (self.env, self.mode, self.dead, self.frame, self.statement)
-        around = (self.unsure, self.loops, self.jumps)
+        around = (self.unsure, self.loops, self.jumps, self.traces)
         if self.frame.scope == 0:
             self.globals = self.env
         self.env, self.dead, self.frame = {}, False, frame
         self.mode = CALLERS_MODE if self.mode is not None else None
-        self.unsure, self.loops, self.jumps = 0, 0, []
+        self.unsure, self.loops, self.jumps, self.traces = 0, 0, [], Traces()
         self._depth += 1
         self._enter(node, function.cls, cls, seen, receiver)
         self.block(node.body)
         self._depth -= 1
         self.env, self.mode, self.dead, self.frame, self.statement = outer
-        self.unsure, self.loops, self.jumps = around
+        frame.effects.late_writes = writes_to_arguments(self)
+        self.unsure, self.loops, self.jumps, self.traces = around
         frame.effects.reached.add(id(node))
         return Summary(join_all(frame.returns) or NONE, frame.effects)
 
@@ -273,7 +270,8 @@ class Interpreter(Names):
     def _from_evidence(self, parameter: cst.Param, used: frozenset[str]) -> Value:
         name = parameter.name.value
         thing = Thing(Base("argument", name, self.frame.scope))
-        value = Value(live=frozenset({Inflow(name)}), ref=thing)
+        live, memory = frozenset({Inflow(name)}), Memory(ArgumentMemory(name))
+        value = Value(live=live, ref=thing, graph=Graph.NO, memory=memory)
         return self._sharpened(value, parameter, used)
 
     def _sharpened(self, value: Value, parameter: cst.Param, used: frozenset[str]) -> Value:
@@ -289,10 +287,10 @@ class Interpreter(Names):
             return replace(value, kind=kind_by_use(used))
         if isinstance(annotated.ref, Each):
             element = replace(annotated.ref.element, live=value.live, cut=value.cut)
-            return Value(annotated.kind, ref=Each(element))
+            return Value(annotated.kind, ref=replace(annotated.ref, element=element))
         if annotated.kind is Kind.PARAMETER and value.thing is not None:
             live = self.source(value.thing, is_parameter=True)
-            return replace(value, kind=annotated.kind, live=live)
+            return replace(value, kind=annotated.kind, live=live, graph=Graph.LEAF)
         return replace(value, kind=annotated.kind)
 
     # -------------------------------------------------------------- fitting a summary to a call

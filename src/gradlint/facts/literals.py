@@ -12,13 +12,15 @@ _WORDS = {"True": True, "False": False, "None": None}
 
 
 def literal_of(node: cst.BaseExpression) -> Constant | None:
-    """The constant that a literal stands for: a word, a string, or an integer of sensible size."""
+    """The constant that a literal stands for: a word, a string, or a number of sensible size."""
     if type(node) is cst.Name and node.value in _WORDS:
         return Constant(_WORDS[node.value])
     if type(node) is cst.SimpleString:
         return _string(node.value)
     if type(node) is cst.Integer and len(node.value) < _DIGITS:
         return Constant(int(node.value, 0))
+    if type(node) is cst.Float and len(node.value) < _DIGITS:
+        return Constant(float(node.value))
     return None
 
 

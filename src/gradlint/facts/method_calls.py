@@ -21,6 +21,7 @@ from gradlint.facts.module_methods import MODULE_METHODS
 from gradlint.facts.opaque import unknown_call
 from gradlint.facts.state import Backward, Step
 from gradlint.facts.tensor_methods import tensor_method
+from gradlint.facts.tracking import note_step, note_use
 from gradlint.facts.values import (
     OTHER,
     SELF,
@@ -29,6 +30,7 @@ from gradlint.facts.values import (
     Class,
     Constant,
     Each,
+    Graph,
     Keys,
     ParametersOf,
     Super,
@@ -36,6 +38,8 @@ from gradlint.facts.values import (
     Value,
     flat,
     join_all,
+    listed_value,
+    own_graph,
 )
 from gradlint.knowledge.ops import (
     METHODS,
@@ -77,7 +81,9 @@ def _backward(run: Interpreter, node: cst.Call, receiver: Value, arguments: Argu
     if is_engine and given and (given[0].has_graph_facts or not receiver.has_graph_facts):
         run.escape(receiver)  # or is it a tensor that passes this gradient on?
         value = given[0]
+    note_use(run, node, [value])
     run.frame.effects.timeline.append(Backward(value, run.place(node)))
+    run.traces.end_graph()
     return OTHER
 
 
@@ -109,6 +115,7 @@ def _of_optimizer(run: Interpreter, me: Value, name: str, arguments: Arguments) 
     if name == "step":
         things = me.ref.things if isinstance(me.ref, ParametersOf) else ()
         run.frame.effects.timeline.append(Step(things))
+        note_step(run, things)
     if name == "add_param_group" and arguments.all:
         run.frame.effects.optimized.append(things_in(arguments.all[0]))
     return OTHER
@@ -126,16 +133,18 @@ def _of_unknown(
         return _collect(run, node, receiver, name, arguments)
     if name in ("items", "values", "keys", "get", "pop", "setdefault", "copy"):
         return _of_mapping(receiver, name)
+    if name == "step" and not arguments.all:
+        note_step(run, ())
     if name in KEEPS_NOTHING_METHODS:
         return OTHER
     flow = METHODS.get(name)
     if flow in (Flow.DETACHES, Flow.TO_HOST) and receiver.kind is not Kind.ARRAY:
-        value = by_flow(run, node, flow, [receiver])
+        value = by_flow(run, node, flow, [receiver], name)
         return replace(value, kind=Kind.UNKNOWN if flow is Flow.DETACHES else value.kind)
     if name in TENSOR_ONLY and receiver.kind is Kind.UNKNOWN:
         return tensor_method(run, node, replace(receiver, kind=Kind.TENSOR), name, arguments)
     if receiver.kind is Kind.ARRAY:
-        return Value(Kind.ARRAY, cut=receiver.cut)
+        return Value(Kind.ARRAY, cut=receiver.cut, graph=Graph.NO)
     return unknown_call(run, node, receiver, arguments)
 
 
@@ -163,12 +172,12 @@ def _collect(
 
 
 def _of_known_mapping(receiver: Value, keys: Keys, items: tuple[Value, ...], name: str) -> Value:
-    names = [Value(Kind.OTHER, ref=Constant(key)) for key in keys.names]
+    names = [Value(Kind.OTHER, ref=Constant(key), graph=Graph.NO) for key in keys.names]
     if name == "items":
         pairs = zip(names, items, strict=True)
-        return Value(Kind.OTHER, items=tuple(Value(Kind.OTHER, items=pair) for pair in pairs))
+        return listed_value([listed_value(pair) for pair in pairs])
     if name == "values":
-        return Value(Kind.OTHER, items=items)
+        return listed_value(items)
     return receiver if name == "copy" else join_all(items) or UNKNOWN
 
 
@@ -180,7 +189,9 @@ def _of_mapping(receiver: Value, name: str) -> Value:
     if isinstance(receiver.ref, Each):
         element = receiver.ref.element
         if name == "items":
-            return Value(Kind.OTHER, ref=Each(Value(Kind.OTHER, items=(OTHER, element))))
-        return receiver if name in ("values", "copy") else element
+            return replace(receiver, ref=Each(listed_value((OTHER, element))))
+        if name == "values":
+            return replace(receiver, ref=Each(element))
+        return receiver if name == "copy" else element
     live, cut = flat(receiver)
-    return Value(Kind.UNKNOWN, live, cut)
+    return Value(Kind.UNKNOWN, live, cut, graph=own_graph(receiver))

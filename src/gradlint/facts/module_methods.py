@@ -15,6 +15,7 @@ from gradlint.facts.elements import (
     joint_trainable,
 )
 from gradlint.facts.instances import parameters_of
+from gradlint.facts.memory import Memory, ObjectMemory
 from gradlint.facts.values import (
     ANY,
     OTHER,
@@ -24,6 +25,7 @@ from gradlint.facts.values import (
     Bound,
     Each,
     Function,
+    Graph,
     Source,
     Thing,
     Value,
@@ -89,7 +91,9 @@ def _state_dict(
     run: Interpreter, node: cst.Call, me: Value, thing: Thing, given: Arguments
 ) -> Value:
     """The values of a state_dict share the memory of the module's parameters."""
-    return Value(Kind.OTHER, ref=Each(Value(Kind.TENSOR, ref=replace(thing, cls=None))))
+    memory = Memory(ObjectMemory(thing.base, thing.path))
+    element = Value(Kind.TENSOR, ref=replace(thing, cls=None), graph=Graph.NO, memory=memory)
+    return Value(Kind.OTHER, ref=Each(element, keyed=True), graph=Graph.NO)
 
 
 def _buffers(run: Interpreter, node: cst.Call, me: Value, thing: Thing, given: Arguments) -> Value:

@@ -21,6 +21,7 @@ from gradlint.facts.values import (
     Thing,
     Value,
 )
+from gradlint.knowledge.training import BUILDERS
 from gradlint.model import Kind
 from gradlint.syntax.names import canonical
 
@@ -74,6 +75,15 @@ class Names(State):
             name in self.indexer.of(facts.node).loaded.get("self", ()) for facts in cls.lineage
         )
         return inside and name not in self.read_from_outside
+
+    def is_set_again(self, cls: ClassFacts, name: str) -> bool:
+        """Whether methods other than the constructor assign to `self.name`."""
+        return any(
+            f"self.{name}" in self.indexer.of(node).stored
+            for facts in cls.lineage
+            for method, node in facts.methods.items()
+            if method not in BUILDERS
+        )
 
     def imported(self, name: str | None) -> str | None:
         """The canonical name of a dotted name that is imported and not shadowed by a variable."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import libcst as cst
@@ -9,7 +10,7 @@ import libcst as cst
 from gradlint.facts.arguments import Arguments
 from gradlint.facts.attributes import mark
 from gradlint.facts.elements import things_in
-from gradlint.facts.values import NOTHING, Each, ParametersOf, Value
+from gradlint.facts.values import NOTHING, Each, Graph, ParametersOf, Value
 from gradlint.knowledge.training import FREEZING_WORDS, OPTIMIZER_WORD
 from gradlint.model import Kind
 from gradlint.syntax.names import dotted
@@ -31,7 +32,9 @@ def unknown_call(run: Interpreter, node: cst.CSTNode, callee: Value, arguments: 
     if run.is_statement(node):
         run.escape(*arguments.all)
     note_intent(run, _name_of(node), arguments)
-    return run.operation(node, [callee, *arguments.all], Kind.UNKNOWN, used)
+    result = run.operation(node, [callee, *arguments.all], Kind.UNKNOWN, used)
+    graph = Graph.NO if run.mode is not None else Graph.MAYBE
+    return replace(result, graph=graph, memory=None)
 
 
 def note_intent(run: Interpreter, name: str, arguments: Arguments) -> None:

@@ -6,7 +6,8 @@ from dataclasses import dataclass, field
 
 import libcst as cst
 
-from gradlint.facts.values import Value
+from gradlint.facts.memory import Saved
+from gradlint.facts.values import Cut, Value
 from gradlint.model import Form, Kind, Place
 
 _SURE = (Kind.PARAMETER, Kind.TENSOR, Kind.MODULE, Kind.OPTIMIZER)
@@ -55,12 +56,52 @@ class AttributeRecord:
     value: Argument | None = None
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class WriteRecord:
+    """An in-place write that autograd does not record.
+
+    `cause` is "data" or "detach" when it goes through such an `alias`, else the mode that was in
+    force. `via` names what writes, `saved` the operation whose backward needs the old value.
+    """
+
+    place: Place
+    context: Context
+    target: Argument
+    cause: str
+    via: str
+    alias: Cut | None
+    saved: Saved | None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class StaleRecord:
+    """A value that was kept by `alias`, and is set against the tensor that it still shares."""
+
+    alias: Cut
+    place: Place
+    context: Context
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class InferenceRecord:
+    """An inference tensor where none may be: `how` is "saved", "in place" or "flag"."""
+
+    place: Place
+    context: Context
+    how: str
+    operation: str
+    target: cst.CSTNode | None
+
+
 @dataclass(slots=True)
 class Recorder:
     """Records by name, then by node: a place that runs in several contexts is kept once."""
 
     calls: dict[str, dict[int, CallRecord]] = field(default_factory=dict)
     attributes: dict[str, dict[int, AttributeRecord]] = field(default_factory=dict)
+    writes: dict[int, WriteRecord] = field(default_factory=dict)
+    stale: dict[Cut, StaleRecord] = field(default_factory=dict)
+    inference: dict[int, InferenceRecord] = field(default_factory=dict)
 
     def call(self, record: CallRecord) -> None:
         """Keep a call, or the better known of two contexts of the same call."""

@@ -9,21 +9,27 @@ import libcst as cst
 
 from gradlint.facts.classes import ClassFacts
 from gradlint.facts.index import Index
+from gradlint.facts.memory import Memory, Traces
+from gradlint.facts.recorder import Context, Recorder, WriteRecord
+from gradlint.facts.tracking import note_alias, note_result, note_use
 from gradlint.facts.values import (
     NOTHING,
     Base,
     Broken,
     Cut,
     Each,
+    Graph,
     Live,
     Origin,
     Severed,
     Source,
     Thing,
     Value,
+    combined,
     flat,
     gathered,
     join,
+    own_graph,
 )
 from gradlint.model import Kind, Place, Trainable
 
@@ -74,8 +80,8 @@ class Effects:
     `timeline` holds backward() and step() in order. `stores` are attributes set on self;
     `optimized` holds for each optimizer whose parameters it is given (nothing: that cannot be
     told); `written` are parameters that are set from other tensors by hand, as moving averages
-    and target networks are; `reached` are the functions that were followed, by the id of their
-    node.
+    and target networks are; `late_writes` are writes past autograd to arguments that were not used
+    after it; `reached` are the functions that were followed, by the id of their node.
     """
 
     escapes: set[Origin] = field(default_factory=set)
@@ -84,6 +90,7 @@ class Effects:
     marks: list[Mark] = field(default_factory=list)
     optimized: list[tuple[Thing, ...]] = field(default_factory=list)
     written: set[Source] = field(default_factory=set)
+    late_writes: dict[str, WriteRecord] = field(default_factory=dict)
     reached: set[int] = field(default_factory=set)
 
     @property
@@ -119,6 +126,8 @@ class State:
     """Where the interpretation stands. Holds no knowledge of node types."""
 
     def __init__(self) -> None:
+        self.recorder = Recorder()
+        self.traces = Traces()
         self.env: Env = {}
         self.globals: Env = {}
         self.mode: Mode | None = None
@@ -131,12 +140,18 @@ class State:
         self.made: dict[Base, Place] = {}
         self.class_at: dict[Base, ClassFacts] = {}
         self._cuts: dict[tuple[int, str, int], Cut] = {}
+        self._memories: dict[tuple[int, bool], Memory] = {}
 
     # -------------------------------------------------------------------------- places, cuts
 
     def place(self, node: cst.CSTNode) -> Place:
         """`node` as it stands in the current statement."""
         return Place(node, self.statement)
+
+    def context(self) -> Context:
+        """Where the interpretation stands, for a record."""
+        block = self.mode.block if self.mode is not None else None
+        return Context(self.frame.symbol, self.frame.in_initialiser, block)
 
     def cut_at(self, node: cst.CSTNode, cause: str, block: Place | None = None) -> Cut:
         """The cut at `node`: always the same object for the same node, cause and block."""
@@ -160,12 +175,32 @@ class State:
         inputs: Iterable[Value],
         kind: Kind = Kind.TENSOR,
         used: Live = NOTHING,
+        name: str = "",
     ) -> Value:
-        """The result of a differentiable operation at `node` that also uses the sources `used`."""
-        live, cut = gathered(inputs)
-        if self.mode is not None and (live or used):
-            return Value(kind, NOTHING, cut | self._severed_by_mode(node, live, used))
-        return Value(kind, live | used if used else live, cut)
+        """The result of a differentiable operation at `node` that also uses the sources `used`.
+
+        `name` is how the tables of knowledge.saved call the operation.
+        """
+        values = list(inputs)
+        note_use(self, node, values, name)
+        live, cut = gathered(values)
+        if self.mode is not None:
+            if live or used:
+                cut = cut | self._severed_by_mode(node, live, used)
+            return Value(kind, NOTHING, cut, None, None, Graph.NO, self.new_memory(node))
+        graph = combined((*map(own_graph, values), *map(_graph_of_source, used)))
+        memory = note_result(self, node, self.new_memory(node), graph, name)
+        return Value(kind, live | used if used else live, cut, None, None, graph, memory)
+
+    def new_memory(self, node: cst.CSTNode) -> Memory:
+        """That of a tensor which is made at `node`."""
+        in_inference = self.mode is not None and self.mode.cause == "inference_mode"
+        key = (id(node), in_inference)
+        memory = self._memories.get(key)
+        if memory is None:
+            memory = self._memories[key] = Memory(id(node), in_inference=in_inference)
+        self.traces.make(memory)
+        return memory
 
     def placed_at_call(self, node: cst.CSTNode, value: Value, whole: Thing | None) -> Value:
         """What the mode of this caller has cut inside a call at `node`, as a cut by that call.
@@ -184,8 +219,8 @@ class State:
             items = tuple(self.placed_at_call(node, item, whole) for item in items)
         ref = value.ref
         if isinstance(ref, Each):
-            ref = Each(self.placed_at_call(node, ref.element, whole))
-        return Value(value.kind, value.live, cut, items, ref)
+            ref = replace(ref, element=self.placed_at_call(node, ref.element, whole))
+        return replace(value, cut=cut, items=items, ref=ref)
 
     def _severed_by_mode(self, node: cst.CSTNode, before: Live, inside: Live) -> Broken:
         assert self.mode is not None
@@ -197,19 +232,22 @@ class State:
     def severed(self, node: cst.CSTNode, value: Value, cause: str, kind: Kind) -> Value:
         """`value` without its graph, cut at `node`; earlier cuts stay where they were."""
         live, cut = flat(value)
-        if live:
+        memory = value.memory
+        if live or memory is not None:
             at = self.cut_at(node, cause)
             cut = cut | {Severed(origin, at, False) for origin in live}
-        return Value(kind, NOTHING, cut)
+            memory = note_alias(self, value, at) if memory is not None else None
+        return Value(kind, NOTHING, cut, None, None, Graph.NO, memory)
 
     def ended(self, node: cst.CSTNode, values: Iterable[Value], cause: str, kind: Kind) -> Value:
         """A result that cannot carry gradient: an earlier cut no longer makes a difference."""
         live, cut = gathered(values)
         origins = live | {severed.origin for severed in cut}
         if not origins:
-            return Value(kind)
+            return Value(kind, graph=Graph.NO)
         at = self.cut_at(node, cause)
-        return Value(kind, NOTHING, frozenset(Severed(origin, at, False) for origin in origins))
+        cut = frozenset(Severed(origin, at, False) for origin in origins)
+        return Value(kind, NOTHING, cut, graph=Graph.NO)
 
     def escape(self, *values: Value) -> None:
         """The values may be kept or trained on somewhere out of sight."""
@@ -236,10 +274,10 @@ class State:
         """`value`, under the name of the variable or attribute that it is first bound to."""
         if value.items is not None:
             items = tuple(self.name_made(item, base, path) for item in value.items)
-            return Value(value.kind, value.live, value.cut, items, value.ref)
+            return replace(value, items=items)
         if isinstance(value.ref, Each):
             element = self.name_made(value.ref.element, base, path)
-            return Value(value.kind, value.live, value.cut, None, Each(element))
+            return replace(value, ref=replace(value.ref, element=element))
         thing = value.thing
         if thing is None or thing.base.role != "made" or thing.path:
             return value
@@ -257,20 +295,25 @@ class State:
         live = value.live
         if old in live:
             live = (live - {old}) | {Source(base, path, thing.trainable, True)}
-        return Value(value.kind, live, value.cut, None, named)
+        return replace(value, live=live, items=None, ref=named)
 
     # ------------------------------------------------------------------------------ branches
 
     def branch(self, *bodies: Callable[[], None]) -> None:
         """Run each body from the same start, and go on with the join of where they end."""
         start, ends = self.env, []
+        before, traces = self.traces, []
         self.unsure += 1
         for body in bodies:
-            self.env, self.dead = dict(start), False
+            self.env, self.dead, self.traces = dict(start), False, before.copy()
             body()
             if not self.dead:
                 ends.append(self.env)
+                traces.append(self.traces)
         self.unsure -= 1
+        self.traces = traces[0] if traces else before
+        for other in traces[1:]:
+            self.traces.add(other)
         self.dead = not ends
         self.env = ends[0] if ends else start
         for end in ends[1:]:
@@ -312,6 +355,12 @@ class State:
         """Leave the body of the loop here: break or continue."""
         self.jumps.append(self.env)
         self.dead = True
+
+
+def _graph_of_source(origin: Origin) -> Graph:
+    if isinstance(origin, Source) and origin.trainable is Trainable.YES:
+        return Graph.COMPUTED
+    return Graph.MAYBE
 
 
 def _renamed(held: Thing, old: Base, new: Base, path: tuple[str, ...]) -> Thing:

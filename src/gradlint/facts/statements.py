@@ -11,13 +11,16 @@ import libcst as cst
 from gradlint.facts.attributes import written_attribute
 from gradlint.facts.elements import element_of, merged_parameters, worth_unrolling
 from gradlint.facts.modes import mode_of
+from gradlint.facts.operators import AUGMENTED
 from gradlint.facts.tensor_methods import in_place, rebind
+from gradlint.facts.tracking import note_leaving, note_write
 from gradlint.facts.values import (
     NONE,
     TENSORS,
     UNKNOWN,
     Class,
     Function,
+    Graph,
     ParametersOf,
     Value,
     listed_value,
@@ -70,11 +73,11 @@ def _note_data_targets(run: Interpreter, targets: Any) -> None:
 def _augmented(run: Interpreter, node: cst.AugAssign) -> None:
     written = written_attribute(node.target)
     if written is not None:
-        run.intents[id(written)] = (Form.INPLACE, _symbol_of(node.operator))
+        run.intents[id(written)] = (Form.INPLACE, AUGMENTED[type(node.operator)])
     old = run.evaluate(node.target)
     new = run.evaluate(node.value)
     if old.kind in TENSORS:
-        in_place(run, node, node.target, old, [new])
+        in_place(run, node, node.target, old, [new], AUGMENTED[type(node.operator)])
         return
     merged = merged_parameters([old, new])
     if merged is not None:
@@ -94,33 +97,17 @@ def _sum_of(run: Interpreter, node: cst.AugAssign, old: Value, new: Value) -> Va
     kind = Kind.TENSOR if new.kind in TENSORS else Kind.UNKNOWN
     if old.kind is Kind.OTHER and new.kind is Kind.OTHER:
         kind = Kind.OTHER
+    note_write(run, node, node.target, old, AUGMENTED[type(node.operator)], None)
     return run.operation(node, (old, new), kind)
-
-
-def _symbol_of(operator: cst.BaseAugOp) -> str:
-    symbols = {
-        cst.AddAssign: "+=",
-        cst.SubtractAssign: "-=",
-        cst.MultiplyAssign: "*=",
-        cst.DivideAssign: "/=",
-        cst.FloorDivideAssign: "//=",
-        cst.PowerAssign: "**=",
-        cst.ModuloAssign: "%=",
-        cst.MatrixMultiplyAssign: "@=",
-        cst.BitAndAssign: "&=",
-        cst.BitOrAssign: "|=",
-        cst.BitXorAssign: "^=",
-        cst.LeftShiftAssign: "<<=",
-        cst.RightShiftAssign: ">>=",
-    }
-    return symbols[type(operator)]
 
 
 # ------------------------------------------------------------------------------- leaving
 
 
 def _return(run: Interpreter, node: cst.Return) -> None:
-    run.frame.returns.append(run.evaluate(node.value) if node.value is not None else NONE)
+    value = run.evaluate(node.value) if node.value is not None else NONE
+    note_leaving(run, value)
+    run.frame.returns.append(value)
     run.dead = True
 
 
@@ -308,7 +295,7 @@ def _with(run: Interpreter, node: cst.With) -> None:
 
 def _function(run: Interpreter, node: cst.FunctionDef) -> None:
     """A function inside a function: kept for its calls, and run once for what it says."""
-    run.env[node.name.value] = Value(Kind.OTHER, ref=Function(node, None, run.env))
+    run.env[node.name.value] = Value(Kind.OTHER, ref=Function(node, None, run.env), graph=Graph.NO)
     run.run_closure(node)
 
 

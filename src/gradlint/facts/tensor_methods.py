@@ -10,20 +10,25 @@ import libcst as cst
 from gradlint.facts.arguments import Arguments
 from gradlint.facts.attributes import fresh_leaf, mark, write_by_hand
 from gradlint.facts.imported_calls import by_flow, with_indices
+from gradlint.facts.tracking import note_use, note_write
 from gradlint.facts.values import (
     NOTHING,
     OTHER,
+    Graph,
     Imported,
     Severed,
     Value,
+    combined,
     flat,
     gathered,
+    own_graph,
 )
 from gradlint.knowledge.ops import (
     INTEGER_TYPES,
     MAY_RETURN_ITS_INPUT,
     METHODS,
     RETURNS_ITS_RECEIVER,
+    SHARES_MEMORY,
     Flow,
     must_write_in_place,
 )
@@ -47,17 +52,28 @@ def tensor_method(
         run.escape(receiver)
         return OTHER
     if must_write_in_place(name):
-        return in_place(run, node, target, receiver, arguments.all)
+        return in_place(run, node, target, receiver, arguments.all, name)
     if name in MAY_RETURN_ITS_INPUT:
         if any(_is_integer_type(run, value) for value in arguments.all):
             return run.ended(node, [receiver], "no gradient", Kind.TENSOR)
-        return Value(Kind.TENSOR, receiver.live, receiver.cut)
-    value = by_flow(run, node, METHODS.get(name, Flow.PASSES), [receiver, *arguments.all])
+        return _converted(run, receiver)
+    inputs = [receiver, *arguments.all]
+    value = by_flow(run, node, METHODS.get(name, Flow.PASSES), inputs, name)
+    if name in SHARES_MEMORY:
+        value = replace(value, memory=receiver.memory)
     if name == "numpy":
         return replace(value, kind=Kind.ARRAY)
     if name == "detach_":
         rebind(run, target, value)
     return with_indices(run, node, name, value)
+
+
+def _converted(run: Interpreter, receiver: Value) -> Value:
+    """x.to(...): x itself or a copy, which have different memories and, under a mode, graphs."""
+    graph = receiver.graph
+    if graph is Graph.LEAF or (graph is Graph.COMPUTED and run.mode is not None):
+        graph = Graph.MAYBE
+    return Value(Kind.TENSOR, receiver.live, receiver.cut, graph=graph)
 
 
 def _requires_grad_of_tensor(
@@ -71,7 +87,8 @@ def _requires_grad_of_tensor(
     thing = receiver.thing
     must_freeze = wanted is not None and wanted.constant is False
     if must_freeze and thing is not None and thing.base.role == "made":
-        return Value(Kind.TENSOR, ref=replace(thing, trainable=Trainable.NO))
+        frozen_thing = replace(thing, trainable=Trainable.NO)
+        return Value(Kind.TENSOR, ref=frozen_thing, graph=Graph.NO, memory=receiver.memory)
     return receiver
 
 
@@ -80,9 +97,15 @@ def _is_integer_type(run: Interpreter, value: Value) -> bool:
 
 
 def in_place(
-    run: Interpreter, node: cst.CSTNode, target: cst.CSTNode, receiver: Value, inputs: list[Value]
+    run: Interpreter,
+    node: cst.CSTNode,
+    target: cst.CSTNode,
+    receiver: Value,
+    inputs: list[Value],
+    via: str,
 ) -> Value:
     """The receiver after an in-place operation: its own graph stays, under a mode too."""
+    note_use(run, node, [receiver, *inputs])
     live, cut = gathered(inputs)
     cut = cut | receiver.cut
     if run.mode is not None and live - receiver.live:
@@ -93,12 +116,16 @@ def in_place(
     while isinstance(target, cst.Subscript):
         target = target.value
         owner = run.evaluate(target) if isinstance(target, cst.Name | cst.Attribute) else owner
+    note_write(run, node, target, owner, via, inputs[-1] if inputs else None)
     is_part = owner is not receiver and run.mode is not None
     if owner.kind is Kind.PARAMETER and (live or cut or is_part):
         write_by_hand(run, owner)
     elif owner.kind is Kind.TENSOR and owner.thing is not None:
         write_by_hand(run, Value(live=run.source(owner.thing)))
-    value = replace(receiver, live=receiver.live | live, cut=cut)
+    graph = receiver.graph
+    if run.mode is None:
+        graph = combined((graph, *map(own_graph, inputs)))
+    value = replace(receiver, live=receiver.live | live, cut=cut, graph=graph)
     rebind(run, target, value)
     return value
 

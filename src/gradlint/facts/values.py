@@ -2,14 +2,17 @@
 
 `live` holds the sources with an unbroken gradient path into the value, `cut` those whose path has
 been broken, each with the place of the break. An operation unions both over its inputs.
+`graph` says whether it must require gradient, `memory` which tensor's memory it looks at.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from enum import Enum
 from typing import TYPE_CHECKING, TypeVar
 
+from gradlint.facts.memory import Memory, same_memory
 from gradlint.model import NOT_CONSTANT, Kind, Place, Trainable
 
 if TYPE_CHECKING:
@@ -81,6 +84,18 @@ class Severed:
     inside: bool
 
 
+class Graph(Enum):
+    """Whether a value requires gradient, apart from what its inflows bring.
+
+    A leaf requires it by its flag; what is computed has a grad_fn.
+    """
+
+    COMPUTED = "computed"
+    LEAF = "leaf"
+    MAYBE = "maybe"
+    NO = "no"
+
+
 _T = TypeVar("_T")
 Live = frozenset[Origin]
 Broken = frozenset[Severed]
@@ -97,7 +112,7 @@ class Thing:
 
     `cls` is its class where that is in this file, `element` the class of all that a container
     holds, `parts` those members of it that have a name of their own. `bound` are attributes that
-    the constructor was given, as (name, value).
+    the constructor was given, as (name, value). `layer` is the class of torch.nn that it is.
     """
 
     base: Base
@@ -107,6 +122,7 @@ class Thing:
     element: ClassFacts | None = None
     parts: tuple[Thing, ...] = ()
     bound: tuple[tuple[str, Value], ...] = ()
+    layer: str = ""
 
     def member(self, name: str) -> Thing:
         """What `.name` of it is when nothing more is known."""
@@ -123,9 +139,10 @@ class ParametersOf:
 
 @dataclass(frozen=True, slots=True)
 class Each:
-    """An iterable whose every element is `element`."""
+    """An iterable whose every element is `element`; a dict, when `keyed`, whose values are."""
 
     element: Value
+    keyed: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,6 +214,8 @@ class Value:
     cut: Broken = UNBROKEN
     items: tuple[Value, ...] | None = None
     ref: Ref | None = None
+    graph: Graph = Graph.MAYBE
+    memory: Memory | None = None
 
     @property
     def thing(self) -> Thing | None:
@@ -220,9 +239,10 @@ MOST_PARTS = 256  # of a nested tuple or list, whose elements are told apart up 
 def listed_value(values: Sequence[Value], ref: Keys | None = None) -> Value:
     """A list of known elements, or of any of them when it is too large to tell them apart."""
     if _parts(values, MOST_PARTS) <= MOST_PARTS:
-        return Value(Kind.OTHER, items=tuple(values), ref=ref)
+        return Value(Kind.OTHER, items=tuple(values), ref=ref, graph=Graph.NO)
     live, cut = gathered(values)
-    return Value(Kind.OTHER, ref=Each(Value(live=live, cut=cut)))
+    element = Value(live=live, cut=cut, graph=combined(map(own_graph, values)))
+    return Value(Kind.OTHER, ref=Each(element, keyed=ref is not None), graph=Graph.NO)
 
 
 def _parts(values: Sequence[Value], at_most: int) -> int:
@@ -238,9 +258,9 @@ def _parts(values: Sequence[Value], at_most: int) -> int:
 
 
 UNKNOWN = Value()
-OTHER = Value(Kind.OTHER)
-TENSOR = Value(Kind.TENSOR)
-NONE = Value(Kind.OTHER, ref=Constant(None))
+OTHER = Value(Kind.OTHER, graph=Graph.NO)
+TENSOR = Value(Kind.TENSOR, graph=Graph.NO)
+NONE = Value(Kind.OTHER, ref=Constant(None), graph=Graph.NO)
 TENSORS = (Kind.TENSOR, Kind.PARAMETER)
 """The kinds of what must be a tensor."""
 
@@ -265,6 +285,29 @@ def gathered(values: Iterable[Value]) -> tuple[Live, Broken]:
         more_live, more_cut = flat(value)
         live, cut = _union(live, more_live), _union(cut, more_cut)
     return live, cut
+
+
+def own_graph(value: Value) -> Graph:
+    """Whether it, or an element of it, requires gradient, apart from what inflows bring."""
+    if value.items is not None:
+        return combined(map(own_graph, value.items))
+    if isinstance(value.ref, Each):
+        return own_graph(value.ref.element)
+    return Graph.NO if isinstance(value.ref, Constant) else value.graph
+
+
+def combined(graphs: Iterable[Graph]) -> Graph:
+    """Whether the result of an operation on such values requires gradient."""
+    found = set(graphs)
+    if Graph.COMPUTED in found or Graph.LEAF in found:
+        return Graph.COMPUTED
+    return Graph.MAYBE if Graph.MAYBE in found else Graph.NO
+
+
+def graph_of(value: Value) -> Graph:
+    """Whether it, or an element of it, requires gradient."""
+    known = own_graph(value)
+    return Graph.MAYBE if known is Graph.NO and flat(value)[0] else known
 
 
 def _union(one: frozenset[_T], other: frozenset[_T]) -> frozenset[_T]:
@@ -298,7 +341,26 @@ def join(one: Value, other: Value) -> Value:
         live, cut = _union(one.live, other.live), _union(one.cut, other.cut)
     else:
         live, cut = gathered((one, other))
-    return Value(join_kinds(one.kind, other.kind), live, cut, items, _join_refs(one, other))
+    kind, ref = join_kinds(one.kind, other.kind), _join_refs(one, other)
+    return Value(kind, live, cut, items, ref, _join_graphs(one, other), _join_memory(one, other))
+
+
+def _join_graphs(one: Value, other: Value) -> Graph:
+    if one.constant is None:
+        return own_graph(other)
+    if other.constant is None:
+        return own_graph(one)
+    mine, its = own_graph(one), own_graph(other)
+    return mine if mine is its else Graph.MAYBE
+
+
+def _join_memory(one: Value, other: Value) -> Memory | None:
+    """What both look at; a number beside a tensor, as in `total = 0`, looks at nothing."""
+    if isinstance(one.ref, Constant):
+        return other.memory
+    if isinstance(other.ref, Constant):
+        return one.memory
+    return same_memory(one.memory, other.memory)
 
 
 def _is_list(value: Value) -> bool:
@@ -321,7 +383,8 @@ def _join_refs(one: Value, other: Value) -> Ref | None:
     if one.ref == other.ref:
         return one.ref
     if type(one.ref) is Each and type(other.ref) is Each:
-        return Each(join(one.ref.element, other.ref.element))
+        keyed = one.ref.keyed and other.ref.keyed
+        return Each(join(one.ref.element, other.ref.element), keyed)
     if one.constant is None:  # `x = None` before the branch that sets it
         return other.ref
     if other.constant is None:
@@ -335,61 +398,3 @@ def join_all(values: Iterable[Value]) -> Value | None:
     for value in values:
         result = value if result is None else join(result, value)
     return result
-
-
-# ------------------------------------------------------------------------------ substitution
-
-
-def substitute(
-    value: Value,
-    inflow: Callable[[Inflow], Value | None],
-    source: Callable[[Source], Source],
-    thing: Callable[[Thing], Value],
-) -> Value:
-    """The value seen from a caller: inflows become the arguments, paths the caller's paths."""
-    live, cut = _substitute_graph(value, inflow, source)
-    items = None
-    if value.items is not None:
-        items = tuple(substitute(item, inflow, source, thing) for item in value.items)
-    ref, kind = value.ref, value.kind
-    if type(ref) is Thing:
-        seen = thing(ref)
-        ref = seen.ref
-        kind = seen.kind if kind is Kind.UNKNOWN else kind
-    elif type(ref) is ParametersOf:
-        things = tuple(v.ref for t in ref.things if type((v := thing(t)).ref) is Thing)
-        ref = replace(ref, things=things)
-    elif type(ref) is Each:
-        ref = Each(substitute(ref.element, inflow, source, thing))
-    elif type(ref) is Bound:
-        ref = Bound(ref.function, substitute(ref.receiver, inflow, source, thing))
-    return Value(kind, live, cut, items, ref)
-
-
-def _substitute_graph(
-    value: Value, inflow: Callable[[Inflow], Value | None], source: Callable[[Source], Source]
-) -> tuple[Live, Broken]:
-    if not value.live and not value.cut:
-        return NOTHING, UNBROKEN
-    live: set[Origin] = set()
-    cut: set[Severed] = set()
-    for origin in value.live:
-        if isinstance(origin, Source):
-            live.add(source(origin))
-        elif (arrived := inflow(origin)) is None:
-            live.add(origin)
-        else:
-            more_live, more_cut = flat(arrived)
-            live |= more_live
-            cut |= more_cut
-    for severed in value.cut:
-        origin = severed.origin
-        if isinstance(origin, Source):
-            cut.add(Severed(source(origin), severed.cut, severed.inside))
-        elif (arrived := inflow(origin)) is None:
-            cut.add(severed)
-        else:
-            more_live, more_cut = flat(arrived)
-            cut |= {Severed(o, severed.cut, severed.inside) for o in more_live}
-            cut |= more_cut
-    return frozenset(live), frozenset(cut)

@@ -155,6 +155,9 @@ VIEWS = frozenset(
 )
 """Methods whose result shares the storage of a contiguous receiver."""
 
+SHARES_MEMORY = VIEWS - {"reshape", "flatten", "expand", "expand_as"}
+"""Views that never copy, and to which one may write."""
+
 TENSOR_ONLY = frozenset(
     """
     unsqueeze permute backward contiguous masked_fill masked_fill_ expand_as
