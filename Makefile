@@ -11,10 +11,10 @@ PACKAGE_VERSION := 1.32.0
 PACKAGE_DIR := $(VENV)/demo/$(PACKAGE)-$(PACKAGE_VERSION)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo readme test test-all test-lowest lint coverage clean
+.PHONY: help demo readme test test-all test-lowest lint coverage ecosystem ecosystem-update clean
 
 help:  ## list these targets
-	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 14
+	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 18
 
 demo: $(VENV)/base.stamp $(PACKAGE_DIR)  ## lint the founding example and a real package
 	@echo
@@ -65,6 +65,15 @@ coverage: $(VENV)/dev.stamp  ## branch coverage: 100% of rules and model, 95% of
 	  --include="src/gradlint/rules/*,src/gradlint/model.py"
 	$(BIN)/coverage report --fail-under=95 \
 	  --omit="src/gradlint/rules/*,src/gradlint/model.py"
+
+# `make ecosystem ONLY="timm nni"` lints these packages only.
+ONLY :=
+
+ecosystem: $(VENV)/base.stamp  ## lint pinned packages from PyPI: is all found as it is kept?
+	@PYTHONPATH=$(CURDIR)/tests $(BIN)/python -m ecosystem check $(VENV)/ecosystem $(ONLY)
+
+ecosystem-update: $(VENV)/base.stamp  ## keep in tests/ecosystem/ what is found in them now
+	@PYTHONPATH=$(CURDIR)/tests $(BIN)/python -m ecosystem update $(VENV)/ecosystem $(ONLY)
 
 clean:  ## remove what these targets made
 	rm -rf $(VENV) $(VENV)-lowest .coverage .coverage.* .mypy_cache .pytest_cache .ruff_cache

@@ -6,10 +6,12 @@ import builtins
 import contextlib
 import gc
 import inspect
+import operator
 import warnings
 import weakref
 from collections.abc import Callable, Iterator
 from functools import partial
+from math import inf
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +21,18 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from gradlint.knowledge import modes, modules, ops, training
+from backward_cases import CASES, amounts, calls
+from backward_layers import layer_calls
+from backward_measure import (
+    Call,
+    Named,
+    measured_uses,
+    must_change_gradient,
+    survives_fill,
+    tensors,
+)
+from gradlint.knowledge import modes, modules, needs, ops, saved, saved_nn, training
+from gradlint.knowledge.needs import Needs, Use
 from gradlint.knowledge.ops import Flow
 
 Recipe = Callable[[Tensor], Any]
@@ -48,13 +61,6 @@ def graph_tensor(dtype: torch.dtype = torch.float32) -> tuple[Tensor, Tensor]:
     torch.manual_seed(0)
     leaf = torch.rand(2, 3, dtype=dtype, requires_grad=True)
     return leaf, leaf * 1
-
-
-def tensors(result: Any) -> list[Tensor]:
-    """The tensors in a result."""
-    if isinstance(result, tuple | list):
-        return [tensor for item in result for tensor in tensors(item)]
-    return [result] if isinstance(result, Tensor) else []
 
 
 def value(result: Any) -> str:
@@ -612,6 +618,214 @@ def test_builtins_keep_no_tensor() -> None:
         assert gone() is None, name
 
 
+# -------------------------------------------------------------------- what backward needs
+
+FILLS = (-inf, -2.0, -1.0, -0.5, 0.0, 0.5, 1.0, 2.0, 6.0, 7.0, inf)
+ROWS = {**saved.METHODS, **saved.FUNCTIONS}
+POSITIONAL_ONLY = {"__getitem__", *saved.NUMBER_FIRST.values()}
+
+
+@pytest.fixture
+def tiny() -> Iterator[None]:
+    """One thread, which is faster here; a few operations have no deterministic variant."""
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    torch.use_deterministic_algorithms(True, warn_only=True)
+    yield
+    torch.set_num_threads(threads)
+
+
+def callee(name: str) -> Any:
+    """The function, or the method, that a row is about."""
+    return resolve(name) if name.startswith("torch.") else getattr(Tensor, name)
+
+
+def is_in_place(name: str) -> bool:
+    """Whether the output is the first argument."""
+    return ops.must_write_in_place(name)
+
+
+def survived(called: list[Call]) -> set[float]:
+    """The fills of the output that leave the gradient right in all calls."""
+    return {fill for fill in FILLS if all(survives_fill(call, fill) for call in called)}
+
+
+def check_row(row: Needs, called: list[Call], in_place: bool = False) -> None:
+    """Measures both columns of a row."""
+    assert called
+    assert all(call.differentiable() for call in called)
+    uses = measured_uses(called, in_place=in_place)
+    assert uses == row.uses
+    if any(needs.OUTPUT in taken for taken in uses.values()):
+        assert survived(called) == {fill for fill in FILLS if row.must_survive_fill(fill)}
+    else:
+        assert row.fills == ()
+
+
+@pytest.mark.usefixtures("tiny")
+@pytest.mark.parametrize("name", ROWS)
+def test_needs(name: str) -> None:
+    row = ROWS[name]
+    check_row(row, list(calls(name, callee(name), row)), is_in_place(name))
+
+
+@pytest.mark.usefixtures("tiny")
+@pytest.mark.parametrize("name", saved_nn.LAYERS)
+def test_needs_of_layer(name: str) -> None:
+    row = saved_nn.LAYERS[name]
+    check_row(row, list(layer_calls(name.rpartition(".")[2], row)))
+
+
+@pytest.mark.usefixtures("tiny")
+@pytest.mark.parametrize("name", saved_nn.WITH_INPLACE)
+def test_needs_with_inplace(name: str) -> None:
+    row = saved_nn.WITH_INPLACE[name]
+    if name in saved_nn.LAYERS:
+        check_row(row, list(layer_calls(name.rpartition(".")[2], row, inplace=True)), True)
+        assert saved_nn.DEPENDS_ON[name][1] == "inplace"
+    else:
+        check_row(row, list(calls(name, partial(resolve(name), inplace=True), row)), True)
+
+
+def test_functions_of_nn_are_functions() -> None:
+    assert saved_nn.FUNCTIONAL.items() <= saved.FUNCTIONS.items()
+
+
+@pytest.mark.usefixtures("tiny")
+@pytest.mark.parametrize("name", sorted(n for n, row in ROWS.items() if len(row.uses) > 1))
+def test_needs_add_up(name: str) -> None:
+    """What several inputs need that are trained together is what each of them needs."""
+    row = ROWS[name]
+    seen: dict[tuple[str, tuple[str, ...]], list[bool]] = {}
+    for call in calls(name, callee(name), row):
+        together = tuple(call.differentiable())
+        for of in [*call.given[is_in_place(name) :], needs.OUTPUT]:
+            changed = must_change_gradient(call, together, of)
+            seen.setdefault((of, together), []).append(changed)
+    assert {k: all(v) for k, v in seen.items()} == {k: row.must_read(*k) for k in seen}
+
+
+@pytest.mark.usefixtures("tiny")
+@pytest.mark.parametrize("name", [n for n in ROWS if n not in POSITIONAL_ONLY])
+def test_arguments_have_these_names(name: str) -> None:
+    row = ROWS[name]
+    if "*" in "".join(row.required):
+        return
+    first = row.required[: not name.startswith("torch.")]
+
+    def by_name(values: Named) -> Any:
+        keywords = {key: value for key, value in values.items() if key not in first}
+        return callee(name)(*(values[key] for key in first), **keywords)
+
+    for call in calls(name, callee(name), row):
+        expected = tensors(call.attempt().result)
+        assert expected
+        assert all(map(torch.equal, tensors(Call(by_name, call.values).attempt().result), expected))
+
+
+BINARY: dict[str, Callable[[Any, Any], Any]] = {
+    "+": operator.add,
+    "-": operator.sub,
+    "*": operator.mul,
+    "/": operator.truediv,
+    "@": operator.matmul,
+    "**": operator.pow,
+    "%": operator.mod,
+    "+=": operator.iadd,
+    "-=": operator.isub,
+    "*=": operator.imul,
+    "/=": operator.itruediv,
+    "**=": operator.ipow,
+}
+
+
+@pytest.mark.usefixtures("tiny")
+@pytest.mark.parametrize(("symbol", "name"), {**saved.OPERATORS, **saved.AUGMENTED}.items())
+def test_operator(symbol: str, name: str) -> None:
+    row = ROWS[name]
+    check_row(row, list(calls(name, BINARY[symbol], row)), is_in_place(name))
+
+
+@pytest.mark.usefixtures("tiny")
+@pytest.mark.parametrize(("symbol", "name"), saved.NUMBER_FIRST.items())
+def test_operator_after_a_number(symbol: str, name: str) -> None:
+    swapped = partial(lambda apply, input, other: apply(other, input), BINARY[symbol])
+    check_row(ROWS[name], list(calls(name, swapped, ROWS[name])))
+
+
+OTHERWISE: Named = {
+    "label_smoothing": 0.1,
+    "log_input": False,
+    "log_target": True,
+    "p": 1.0,
+    "track_running_stats": True,
+}
+
+
+@pytest.mark.usefixtures("tiny")
+@pytest.mark.parametrize(("name", "argument"), saved_nn.DEPENDS_ON.items())
+def test_depends_on(name: str, argument: tuple[int, str]) -> None:
+    position, keyword = argument
+    last = name.rpartition(".")[2]
+    assert list(inspect.signature(getattr(nn, last)).parameters)[position] == keyword
+    if keyword == "inplace":
+        assert name in saved_nn.WITH_INPLACE
+    else:
+        row = saved_nn.LAYERS[name]
+        otherwise = layer_calls(last, row, **{keyword: OTHERWISE[keyword]})
+        assert measured_uses(otherwise, in_place=False) != row.uses
+
+
+def test_no_cases_are_left_over() -> None:
+    assert set(CASES) <= {*ROWS, *(name.rpartition(".")[2] for name in ROWS)}
+
+
+def test_rows_are_read() -> None:
+    row = needs.table("f g | input weight dim= | input: ~weight (scale); weight: output | 0 2:5")[
+        "g"
+    ]
+    assert row.owned == {"scale"}
+    assert [row.argument(i) for i in range(4)] == ["input", "weight", "dim", None]
+    assert row.must_cover(2, ["dim"])
+    assert not row.must_cover(4, [])
+    assert not row.must_cover(1, ["out"])
+    assert [row.must_survive_fill(fill) for fill in (0, 1, 2, 3)] == [True, False, True, True]
+    assert row.use("weight", ["input", "weight"]) is Use.SIDE
+    assert row.use("scale", ["input"]) is Use.KEPT
+    assert row.must_read(needs.OUTPUT, ["weight"])
+    assert not row.must_read(needs.OUTPUT, ["input"])
+    assert not row.must_read("scale", ["input", "weight"])
+    assert row.must_refuse_inference("scale", ["input"])
+    assert not row.must_refuse_inference("weight", ["weight"])
+
+
+def test_rest_is_any_number_of_arguments() -> None:
+    row = needs.table("f | input *rest", "torch.")["torch.f"]
+    assert [row.argument(i) for i in (0, 1, 9)] == ["input", "rest", "rest"]
+    assert row.must_cover(9, ["anything"])
+
+
+def test_needs_of_finds_methods_functions_and_layers() -> None:
+    found = [saved.needs_of(name) for name in ("exp", "torch.exp", "torch.nn.Linear", "torch.f")]
+    assert found[0] is saved.METHODS["exp"]
+    assert found[1] is saved.FUNCTIONS["torch.exp"]
+    assert found[2] is saved_nn.LAYERS["torch.nn.Linear"]
+    assert found[3] is None
+
+
+def test_indices_are_needed_where_values_come_with_them() -> None:
+    takers = {n for n, row in ROWS.items() if row.use(needs.INDICES, ["input"])}
+    assert {name.rpartition(".")[2] for name in takers} <= ops.VALUES_AND_INDICES
+
+
+def test_inference_tensors_alone_have_no_graph() -> None:
+    """Nothing is saved, and nothing raises: autograd takes no part."""
+    with torch.inference_mode():
+        x = amounts("x", 2, 3).requires_grad_()
+    for name in ("exp", "sin", "sigmoid"):
+        assert getattr(x, name)().grad_fn is None
+
+
 # ------------------------------------------------------------------------- nothing left out
 
 NAMES_ONLY = set(
@@ -625,7 +839,7 @@ NAMES_ONLY = set(
 
 def test_every_table_is_tested() -> None:
     source = Path(__file__).read_text(encoding="utf-8")
-    for module in (modes, modules, ops, training):
+    for module in (modes, modules, needs, ops, saved, saved_nn, training):
         last = module.__name__.rpartition(".")[2]
         tables = {name for name in vars(module) if name.isupper() and not name.startswith("_")}
         missing = {name for name in tables - NAMES_ONLY if f"{last}.{name}" not in source}

@@ -24,14 +24,14 @@ def test_form(rule: Rule) -> None:
 
 @each_rule
 def test_bad_gives_this_rule_once(rule: Rule) -> None:
-    found = Counter(finding.code for finding in lint(pages.PRELUDE + rule.examples["Bad"]))
+    found = Counter(finding.code for finding in lint(pages.PRELUDE + rule.examples["Bad"], also=rule.code))
     assert found.pop(rule.code, 0) == 1
     assert set(found) <= pages.also(rule.page), "other rules: only those below `Also:`"
 
 
 @each_rule
 def test_good_gives_nothing(rule: Rule) -> None:
-    assert lint(pages.PRELUDE + rule.examples["Good"]) == []
+    assert lint(pages.PRELUDE + rule.examples["Good"], also=rule.code) == []
 
 
 @pytest.mark.parametrize("rule", [r for r in RULES if r.code not in NOT_RUN], ids=lambda r: r.code)

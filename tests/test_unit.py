@@ -8,6 +8,7 @@ import pytest
 
 from gradlint.facts.unit import Unit
 from gradlint.model import (
+    Graph,
     NOT_CONSTANT,
     Form,
     Kind,
@@ -40,8 +41,8 @@ def test_function_calls_have_canonical_names() -> None:
     (zeros,) = facts.function_calls("torch.zeros")
     assert zeros.receiver is None
     assert zeros.grad_off is not None
-    assert zeros.arguments == (Operand("3", Kind.OTHER, 3),)
-    assert zeros.keywords == (("device", Operand('"cpu"', Kind.OTHER, "cpu")),)
+    assert zeros.arguments == (Operand("3", Kind.OTHER, 3, Graph.NO),)
+    assert zeros.keywords == (("device", Operand('"cpu"', Kind.OTHER, "cpu", Graph.NO)),)
 
 
 def test_method_calls_know_their_receiver() -> None:
@@ -95,7 +96,7 @@ def test_attribute_uses() -> None:
     uses = {use.receiver.text: use for use in facts.attribute_uses("requires_grad")}
     assert uses["model"].form is Form.ASSIGN
     assert uses["model"].receiver.must_be_module
-    assert uses["model"].value == Operand("False", Kind.OTHER, False)
+    assert uses["model"].value == Operand("False", Kind.OTHER, False, Graph.NO)
     assert uses["x"].value is not None
     assert uses["x"].value.constant is True
     grads = [(use.form, use.via) for use in facts.attribute_uses("grad")]

@@ -7,7 +7,7 @@ gives each report its lines and makes a *finding* of it.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum
 
 
@@ -41,6 +41,15 @@ class Kind(Enum):
     ARRAY = "array"
     OTHER = "other"
     UNKNOWN = "unknown"
+
+
+class Graph(Enum):
+    """Whether a tensor requires gradient: a leaf by its flag, what is computed by its grad_fn."""
+
+    COMPUTED = "computed"
+    LEAF = "leaf"
+    MAYBE = "maybe"
+    NO = "no"
 
 
 class Trainable(Enum):
@@ -99,12 +108,17 @@ class Operand:
     """A value that takes part in an event.
 
     `text` is the user's own expression, on one line. `constant` is the literal value (a bool, a
-    number, a string or None), or `NOT_CONSTANT`.
+    number, a string or None), or `NOT_CONSTANT`. `graph` is what must hold while it runs.
+    `declares` are names that the class of the object, where it stands in this file, defines or
+    reads of itself. `value` is opaque: a Unit can be asked about it.
     """
 
     text: str
     kind: Kind = Kind.UNKNOWN
     constant: object = NOT_CONSTANT
+    graph: Graph = Graph.MAYBE
+    declares: frozenset[str] = frozenset()
+    value: object = field(default=None, compare=False, repr=False)
 
     @property
     def must_be_tensor(self) -> bool:
@@ -129,19 +143,24 @@ class Event:
     `symbol` is the enclosing class and function, as in `Model.forward`, or "" at module level.
     `in_initialiser` is True in __init__, reset_parameters, an nn.init helper and the like.
     `grad_off` is the place of the no_grad (or the like) that is in force, if one is.
+    `is_conditional` says that a test decides whether it happens, `is_guarded` that an exception
+    is expected.
     """
 
     place: Place
     symbol: str
     in_initialiser: bool
     grad_off: Place | None
+    is_conditional: bool
+    is_guarded: bool
 
 
 @dataclass(frozen=True, slots=True)
 class Call(Event):
     """A call. `name` is a method's name, or a function's canonical name (`torch.no_grad`).
 
-    `receiver` is set for methods of values. `is_statement` says that the result is thrown away.
+    `receiver` is set for methods of values. `is_statement` says that the result is thrown away,
+    `is_made_a_leaf` that requires_grad_() is called on it.
     """
 
     name: str
@@ -149,6 +168,15 @@ class Call(Event):
     arguments: tuple[Operand, ...]
     keywords: tuple[tuple[str, Operand], ...]
     is_statement: bool
+    then: str = ""
+
+
+SCALAR_INDEX = "[0]"
+"""What `via` says of `loss.data[0]`, where the loss has no dimension."""
+
+
+COMPARISON = "=="
+"""What `via` says of `p.requires_grad == False` as a statement."""
 
 
 class Form(Enum):
@@ -164,7 +192,9 @@ class AttributeUse(Event):
     """A use of `receiver.name`.
 
     `via` names what writes in place: a method (`mul_`), an operator (`+=`), `out=`, or the
-    canonical name of a function that works in place (`torch.nn.init.normal_`).
+    canonical name of a function that works in place (`torch.nn.init.normal_`); "setattr" where
+    that is called to assign; SCALAR_INDEX for a read that is indexed and has no dimension;
+    COMPARISON for one that is only compared, as a statement.
     `value` is what is assigned.
     """
 
@@ -173,6 +203,10 @@ class AttributeUse(Event):
     form: Form
     via: str = ""
     value: Operand | None = None
+
+
+MODES = ("no_grad", "inference_mode", "set_grad_enabled")
+"""The causes of a cut that switch off recording."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,7 +234,8 @@ class Starvation:
     what forward or training_step returns, "backward" for the receiver of backward(), "loss" when
     that receiver is itself computed under the mode.
     `survivors` are the names that still learn; `everything` says that the owner has no other
-    parameters, so that nothing of it can train.
+    parameters, so that nothing of it can train. `decorates` is the root method (`Net.forward`)
+    that the block decorates, if it does.
     """
 
     place: Place
@@ -214,6 +249,129 @@ class Starvation:
     lost: tuple[Lost, ...]
     survivors: tuple[str, ...]
     everything: bool
+    decorates: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class GraphlessBackward:
+    """A backward() that raises: what it is called on was cut from its graph by `cause` at `cut`.
+
+    `receiver` is the user's expression for it, `text` the cut expression, `block` the place of the
+    mode, if one cut it. `is_loss_itself` says that nothing was computed from it after the cut.
+    """
+
+    place: Place
+    symbol: str
+    receiver: str
+    cause: str
+    cut: Place
+    text: str
+    block: Place | None
+    is_loss_itself: bool
+
+
+@dataclass(frozen=True, slots=True)
+class UnrecordedWrite(Event):
+    """An in-place write to a computed tensor that autograd does not record.
+
+    `cause` is "data" or "detach" when it goes through one at `alias`, else the mode in force.
+    `via` is the method or operator, `target` what is written to. `saved` is the operation whose
+    backward needs the old value and `saved_by` its place, if there is one.
+    """
+
+    target: Operand
+    cause: str
+    via: str
+    alias: Place | None
+    saved: str
+    saved_by: Place | None
+
+
+@dataclass(frozen=True, slots=True)
+class StaleSnapshot:
+    """A value that `text` keeps at `place` shares the memory of what it is later set against."""
+
+    place: Place
+    symbol: str
+    text: str
+    compared: Place
+
+
+@dataclass(frozen=True, slots=True)
+class InferenceUse(Event):
+    """An inference tensor where autograd does not take one.
+
+    `how` is "saved", "in place", "flag", or "made" for a module that is made under the mode and
+    given to an optimizer.
+
+    `text` is the expression that fails.
+    """
+
+    how: str
+    operation: str
+    text: str
+
+
+class ModeRole(Enum):
+    """How a piece of code uses a grad mode.
+
+    A STATEMENT is a call whose result is thrown away, a BLOCK a `with torch.no_grad():`, which an
+    UNCALLED_BLOCK has without its parentheses. A FUNCTION or CLASS is decorated. A VALUE is
+    assigned, passed on, returned or chosen by a condition.
+    """
+
+    STATEMENT = "statement"
+    BLOCK = "block"
+    UNCALLED_BLOCK = "uncalled block"
+    FUNCTION = "function"
+    CLASS = "class"
+    VALUE = "value"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ModeScope:
+    """The function, class body or module level that names a grad mode.
+
+    `symbol` is that of an event, `name` its own. `trains` says that it calls backward(),
+    `file_trains` that something in its file does. `runs_alone` says that no training comes after
+    it: it is all that a thread or process does, or part of a script that trains nothing.
+    """
+
+    symbol: str
+    name: str
+    is_function: bool
+    trains: bool
+    file_trains: bool
+    runs_alone: bool
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ModeUse:
+    """A place that names a grad mode, whether or not it is ever run.
+
+    `name` is canonical (`torch.no_grad`), `text` what the user writes for it. `records` says
+    whether gradients are recorded under it, None where that is decided at run time. `target` is
+    the function or class that it decorates, or the function right below a statement.
+    `is_restored` says that what a statement sets is set back by a block or decorator around it,
+    or by code that has saved the mode. `yields` are where a block hands control to a consumer.
+    """
+
+    place: Place
+    scope: ModeScope
+    name: str
+    text: str
+    role: ModeRole
+    records: bool | None
+    target: str = ""
+    is_restored: bool = False
+    in_finally: bool = False
+    yields: tuple[Place, ...] = ()
+    branches: tuple[tuple[int, int], ...] = ()
+
+    def excludes(self, other: ModeUse) -> bool:
+        """True when the two stand in different branches of one `if` or `match`."""
+        mine = dict(self.branches)
+        return any(mine.get(node, branch) != branch for node, branch in other.branches)
 
 
 # ---------------------------------------------------------------------------------- findings

@@ -10,11 +10,12 @@ import libcst as cst
 from gradlint.facts.binding import instance
 from gradlint.facts.classes import ClassFacts
 from gradlint.facts.declare import Declarations
+from gradlint.facts.effects import Effects
 from gradlint.facts.index import Index
 from gradlint.facts.instances import prepare
 from gradlint.facts.interpreter import Interpreter, Summary
 from gradlint.facts.relevance import Relevance
-from gradlint.facts.state import Effects
+from gradlint.facts.uses import note_gradient
 from gradlint.facts.values import NONE, Function, Value
 from gradlint.knowledge.training import ROOT_METHODS
 
@@ -95,7 +96,7 @@ class Analysis:
                 node for node in body if not isinstance(node, cst.FunctionDef | cst.ClassDef)
             )
             run.dead = False
-        run.globals, run.env, run.mode = run.env, {}, None
+        run.globals, run.mode = run.env, None
         return Entry("", 0, None, Summary(NONE, run.frame.effects))
 
     def _script_index(self, bodies: Iterable[Iterable[cst.BaseStatement]]) -> Index:
@@ -126,3 +127,7 @@ class Analysis:
         summary = self.run.summary(function, receiver, {})
         if summary is not None:
             self.entries.append(Entry(name, id(function.node), cls, summary))
+        if summary is not None and cls is not None and cls.must_be_module:
+            self.run.traces.pending |= summary.effects.pending
+            note_gradient(self.run, summary.returned)  # somebody trains what a module returns
+            self.run.traces.pending.clear()

@@ -9,13 +9,14 @@ import libcst as cst
 
 from gradlint.facts.binding import has_decorator
 from gradlint.facts.classes import ClassFacts
+from gradlint.facts.effects import Mark
 from gradlint.facts.elements import parameter_in, part_of
 from gradlint.facts.evidence import kind_by_use
+from gradlint.facts.inference import note_inference_flag
 from gradlint.facts.instances import attribute_of
 from gradlint.facts.memory import Memory, ObjectMemory, unsaved
 from gradlint.facts.recorder import Argument, AttributeRecord
-from gradlint.facts.state import Mark
-from gradlint.facts.tracking import note_inference_flag, note_leaving, note_write
+from gradlint.facts.uses import note_leaving
 from gradlint.facts.values import (
     OTHER,
     SELF,
@@ -24,9 +25,9 @@ from gradlint.facts.values import (
     UNKNOWN,
     Bound,
     Class,
+    Constant,
     Each,
     Function,
-    Graph,
     Imported,
     Inflow,
     ParametersOf,
@@ -35,7 +36,9 @@ from gradlint.facts.values import (
     Thing,
     Value,
     flat,
+    graph_of,
 )
+from gradlint.facts.writes import Write, note_write
 from gradlint.knowledge.ops import (
     ALWAYS_TENSOR_ATTRIBUTES,
     HOLDERS_OF_DATA,
@@ -44,7 +47,7 @@ from gradlint.knowledge.ops import (
     VIEWS,
     must_write_in_place,
 )
-from gradlint.model import Form, Kind, Trainable
+from gradlint.model import Form, Graph, Kind, Trainable
 from gradlint.syntax.names import dotted
 
 if TYPE_CHECKING:
@@ -52,6 +55,7 @@ if TYPE_CHECKING:
 
 _VIEW_ATTRIBUTES = frozenset({"T", "mT", "H", "mH", "real", "imag"})
 TENSOR_ARGUMENT = "tensor argument"  # stands for the call that takes the attribute as a tensor
+_FLAGS = ("requires_grad", "requires_grad_")
 _NO_PARAMETERS = frozenset({"grad", "running_mean", "running_var"})
 
 
@@ -97,14 +101,27 @@ def attribute(run: Interpreter, node: cst.CSTNode, receiver: Value, name: str) -
 
 def _of_tensor(run: Interpreter, node: cst.CSTNode, receiver: Value, name: str) -> Value:
     if name in NOT_A_TENSOR_ATTRIBUTES:
-        return OTHER
+        return _flag(receiver, name)
     if name == "grad":
-        return TENSOR
+        return replace(TENSOR, graph=Graph.MAYBE)  # after backward(create_graph=True)
     if name == "indices" and receiver.items is not None:
         return receiver.items[-1]
     if name in _VIEW_ATTRIBUTES:
         return replace(run.operation(node, (receiver,)), memory=receiver.memory)
     return Value(Kind.TENSOR, receiver.live, receiver.cut, graph=receiver.graph)
+
+
+def _flag(tensor: Value, name: str) -> Value:
+    """What is known of requires_grad, grad_fn and is_leaf of a tensor."""
+    known: dict[tuple[str, Graph], object] = {
+        ("requires_grad", Graph.NO): False,
+        ("grad_fn", Graph.NO): None,
+        ("requires_grad", Graph.COMPUTED): True,
+        ("is_leaf", Graph.NO): True,
+        ("is_leaf", Graph.COMPUTED): False,
+    }
+    key = (name, graph_of(tensor))
+    return Value(Kind.OTHER, ref=Constant(known[key]), graph=Graph.NO) if key in known else OTHER
 
 
 def _of_thing(
@@ -118,7 +135,8 @@ def _of_thing(
     if name in _NO_PARAMETERS:
         return TENSOR
     member = replace(thing.member(name), trainable=thing.trainable)
-    if name in ALWAYS_TENSOR_ATTRIBUTES:
+    is_declared = thing.cls is not None and name in thing.cls.attributes
+    if name in ALWAYS_TENSOR_ATTRIBUTES and not is_declared:
         return parameter_in(run, member)
     if _is_self(thing):
         kind = kind_by_use(run.member_uses(thing.cls, name)) if thing.cls is not None else None
@@ -176,6 +194,13 @@ def write_by_hand(run: Interpreter, parameter: Value) -> None:
         run.frame.effects.written |= {s for s in parameter.live if isinstance(s, Source)}
 
 
+def note_deletion(run: Interpreter, value: Value) -> None:
+    """`del self.branch`: what is gone is not trained."""
+    if value.thing is not None:
+        gone = run.source(value.thing)
+        run.frame.effects.written |= {s for s in gone if isinstance(s, Source)}
+
+
 def _known_by_use(node: cst.CSTNode, receiver: Value, form: Form, via: str) -> Value:
     """A receiver about which nothing else is known, by what is done to its `.data`.
 
@@ -225,6 +250,8 @@ def store_attribute(
     """`receiver.name = value`."""
     name = node.attr.value
     receiver = run.evaluate(node.value)
+    if receiver.kind is Kind.UNKNOWN and name in _FLAGS:
+        receiver = replace(receiver, kind=run.kind_of_flagged(dotted(node.value)))
     run.intents.setdefault(id(node), (Form.ASSIGN, ""))
     argument = Argument(source, value) if source is not None else None
     if name == "data":
@@ -236,9 +263,12 @@ def store_attribute(
     record_use(run, node, receiver, argument)
     if name == "requires_grad":
         mark(run, receiver, frozen=value.constant is not True)
-        if receiver.kind is Kind.TENSOR and (text := dotted(node.value)) in run.env:
+        text = dotted(node.value)
+        if receiver.kind is Kind.TENSOR and text in run.env and value.constant is not False:
             run.env[text or ""] = fresh_leaf(run, node, run.env[text or ""])
         return
+    if name == "grad" and value.constant is not None:
+        write_by_hand(run, receiver)
     _keep(run, node, receiver, value)
 
 
@@ -246,7 +276,9 @@ def _note_assignment(run: Interpreter, node: cst.Attribute, whole: Value, value:
     """`x.data = value` changes x past autograd; what was saved of it stays as it was."""
     if whole.memory is not None and whole.kind in TENSORS:
         alias = run.severed(node, whole, "data", Kind.TENSOR)
-        note_write(run, node, node, replace(alias, memory=unsaved(alias.memory)), "=", value)
+        alias = replace(alias, memory=unsaved(alias.memory))
+        note_write(run, Write(node, node, alias, "=", value))
+        run.traces.replace(whole.memory)
 
 
 def fresh_leaf(run: Interpreter, node: cst.CSTNode, value: Value) -> Value:
@@ -293,6 +325,7 @@ def _note_parameter(run: Interpreter, receiver: Value, name: str, value: Value) 
     if thing is None or given is None or value.kind not in TENSORS:
         return
     member = thing.member(name)
+    run.traces.replace(Memory(ObjectMemory(member.base, member.path)))
     if given.trainable is Trainable.NO:
         run.frame.effects.marks.append(Mark(member.base, member.path, True))
     elif value.kind is Kind.PARAMETER and given.base.role != "made":

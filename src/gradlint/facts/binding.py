@@ -19,9 +19,9 @@ from gradlint.facts.values import (
     Constant,
     Each,
     Function,
-    Graph,
     Imported,
     Inflow,
+    Keys,
     Super,
     Thing,
     Value,
@@ -29,7 +29,7 @@ from gradlint.facts.values import (
     gathered,
     own_graph,
 )
-from gradlint.model import Kind
+from gradlint.model import Graph, Kind
 from gradlint.syntax.names import dotted
 
 _ITEMS = 8  # elements of an argument that are told apart
@@ -91,29 +91,46 @@ def _default(parameter: cst.Param) -> Value:
     if parameter.default is None:
         return UNKNOWN
     literal = literal_of(parameter.default)
-    return Value(Kind.OTHER, ref=literal) if literal is not None else UNKNOWN
+    return Value(Kind.OTHER, ref=literal, graph=Graph.NO) if literal is not None else UNKNOWN
 
 
-def symbolic(value: Value, name: str, scope: int) -> Value:
-    """An argument as the callee sees it: its kind, and whatever graph it has as an inflow."""
+def symbolic(value: Value, name: str, scope: int, is_written: bool = False) -> Value:
+    """An argument as the callee sees it: its kind, and whatever graph it has as an inflow.
+
+    `is_written` says that the callee may write to it past autograd.
+    """
     if value.items is not None and len(value.items) <= _ITEMS and name.count(".") < 2:
-        items = tuple(symbolic(v, f"{name}.{i}", scope) for i, v in enumerate(value.items))
-        return Value(value.kind, items=items, graph=Graph.NO)
+        items = tuple(
+            symbolic(v, f"{name}.{i}", scope, is_written) for i, v in enumerate(value.items)
+        )
+        keys = value.ref if isinstance(value.ref, Keys) else None
+        return Value(value.kind, items=items, ref=keys, graph=Graph.NO)
     live = frozenset({Inflow(name)}) if value.has_graph_facts or _is_open(value) else NOTHING
     ref = value.ref
     if isinstance(ref, Thing):
         ref = replace(ref, base=Base("argument", name, scope), path=(), bound=())
     elif isinstance(ref, Each):
-        element = symbolic(ref.element, name, scope)
+        element = symbolic(ref.element, name, scope, is_written)
         return Value(value.kind, ref=replace(ref, element=element), graph=Graph.NO)
     elif isinstance(ref, Constant):
         ref = ref if ref.value is None or isinstance(ref.value, bool) else None
     elif not isinstance(ref, Function | Bound | Class | Imported):
         ref = None
-    in_inference = value.memory is not None and value.memory.in_inference
-    memory = Memory(ArgumentMemory(name), in_inference=in_inference)
+    memory = _seen_inside(value.memory, name, is_written)
     graph = Graph.NO if live and value.graph is Graph.MAYBE else value.graph
     return Value(value.kind, live, ref=ref, graph=graph, memory=memory)
+
+
+def _seen_inside(memory: Memory | None, name: str, is_written: bool) -> Memory:
+    inside = Memory(ArgumentMemory(name))
+    if memory is None:
+        return inside
+    return replace(
+        inside,
+        saved=memory.saved if is_written else None,
+        in_inference=memory.in_inference,
+        is_scalar=memory.is_scalar,
+    )
 
 
 def _is_open(value: Value) -> bool:

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING
 import libcst as cst
 
 from gradlint.facts.arguments import Arguments
-from gradlint.facts.attributes import attribute, mark
+from gradlint.facts.attributes import attribute, mark, note_deletion
 from gradlint.facts.elements import asks_requires_grad, element_of, part_of
+from gradlint.facts.recorder import AttributeRecord
 from gradlint.facts.values import (
     OTHER,
     TENSORS,
@@ -18,7 +19,6 @@ from gradlint.facts.values import (
     Constant,
     Each,
     Function,
-    Graph,
     Keys,
     ParametersOf,
     Super,
@@ -29,7 +29,7 @@ from gradlint.facts.values import (
     own_graph,
 )
 from gradlint.knowledge.training import KEEPS_NOTHING
-from gradlint.model import Kind
+from gradlint.model import Form, Graph, Kind
 from gradlint.syntax.names import dotted
 
 if TYPE_CHECKING:
@@ -81,7 +81,7 @@ def _reduce(run: Interpreter, node: cst.Call, arguments: Arguments) -> Value:
         values = [element_of(run, values[0])]
     kinds = {value.kind for value in values}
     kind = Kind.TENSOR if kinds & set(TENSORS) else Kind.UNKNOWN
-    result = run.operation(node, arguments.all, kind)
+    result = run.operation(node, arguments.all, kind, name=f"builtins.{dotted(node.func)}")
     return replace(result, memory=None) if len(arguments.all) > 1 else result
 
 
@@ -126,9 +126,34 @@ def _setattr(run: Interpreter, node: cst.Call, arguments: Arguments) -> Value:
     run.escape(*arguments.all)
     if len(arguments.positional) == 3:
         target, name, value = arguments.positional
+        _record_setattr(run, node, arguments)
         if name.constant == "requires_grad":
             mark(run, target, frozen=value.constant is not True)
     return OTHER
+
+
+def _delattr(run: Interpreter, node: cst.Call, arguments: Arguments) -> Value:
+    note_deletion(run, _getattr(run, node, arguments))
+    return OTHER
+
+
+def _record_setattr(run: Interpreter, node: cst.Call, arguments: Arguments) -> None:
+    """setattr(x, "name", value) sets the attribute as `x.name = value` does."""
+    if len(arguments.nodes) < 3:
+        return
+    target, name, value = arguments.nodes[:3]
+    if isinstance(name.value.constant, str):
+        run.recorder.attribute(
+            AttributeRecord(
+                name.value.constant,
+                run.place(node),
+                run.context(),
+                target,
+                Form.ASSIGN,
+                "setattr",
+                value,
+            )
+        )
 
 
 def _dict(run: Interpreter, node: cst.Call, arguments: Arguments) -> Value:
@@ -137,9 +162,17 @@ def _dict(run: Interpreter, node: cst.Call, arguments: Arguments) -> Value:
         keys = Keys(tuple(arguments.keywords))
         return listed_value(tuple(arguments.keywords.values()), keys)
     if len(arguments.all) == 1:
-        return arguments.all[0]
+        return _dict_of(run, arguments.all[0])
     live, cut = gathered(arguments.all)
     return Value(Kind.OTHER, live, cut, graph=combined(map(own_graph, arguments.all)))
+
+
+def _dict_of(run: Interpreter, value: Value) -> Value:
+    """dict(model.named_parameters()): its values are what the pairs end in."""
+    if isinstance(value.ref, ParametersOf) and value.ref.named:
+        pair = element_of(run, value)
+        return Value(Kind.OTHER, ref=Each((pair.items or (pair,))[-1], keyed=True), graph=Graph.NO)
+    return value
 
 
 def _isinstance(run: Interpreter, node: cst.Call, arguments: Arguments) -> Value:
@@ -179,6 +212,7 @@ BUILTINS: dict[str, Builtin] = {
     "getattr": _getattr,
     "dict": _dict,
     "setattr": _setattr,
+    "delattr": _delattr,
     "isinstance": _isinstance,
 }
 """The transfer function of every builtin that matters here."""

@@ -14,13 +14,13 @@ from gradlint.facts.elements import things_in
 from gradlint.facts.imported_calls import imported_call
 from gradlint.facts.instances import build_instance
 from gradlint.facts.opaque import unknown_call
+from gradlint.facts.uses import MODULE
 from gradlint.facts.values import (
     PACKED,
     UNKNOWN,
     Bound,
     Class,
     Function,
-    Graph,
     Imported,
     ParametersOf,
     Super,
@@ -28,7 +28,7 @@ from gradlint.facts.values import (
     Value,
     listed_value,
 )
-from gradlint.model import Kind, Trainable
+from gradlint.model import Graph, Kind, Trainable
 
 if TYPE_CHECKING:
     from gradlint.facts.interpreter import Interpreter
@@ -93,7 +93,7 @@ def _forward(
                 )
     if callee.kind is Kind.MODULE:
         used = run.source(thing)
-        result = run.operation(node, arguments.all, Kind.TENSOR, used, thing.layer)
+        result = run.operation(node, arguments.all, Kind.TENSOR, used, thing.layer or MODULE)
         if run.mode is None and not thing.layer and thing.trainable is Trainable.MAYBE:
             result = replace(result, graph=Graph.MAYBE)  # it may detach what it is given
         given = arguments.positional[0].ref if arguments.positional else None

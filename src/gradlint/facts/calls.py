@@ -91,6 +91,7 @@ def record(
             receiver,
             arguments.nodes,
             run.is_statement(node),
+            run.followers.get(id(node), ""),
         )
     )
 
@@ -119,6 +120,8 @@ def _method(run: Interpreter, node: cst.Call, func: cst.Attribute) -> Value:
 
 def _note_method(run: Interpreter, func: cst.Attribute, name: str) -> None:
     """What a method does to the attribute on which it is called, views looked through."""
+    if isinstance(func.value, cst.Call):
+        run.followers[id(func.value)] = name
     if must_write_in_place(name):
         target = written_attribute(func.value)
         if target is not None:

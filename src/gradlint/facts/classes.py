@@ -5,12 +5,16 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 import libcst as cst
 
 from gradlint.facts.values import Value
 from gradlint.knowledge.modules import CONTAINERS, MODULE_BASE_NAMES, MODULE_BASES
 from gradlint.model import Place
+
+if TYPE_CHECKING:
+    from gradlint.facts.effects import Effects
 
 
 @dataclass(eq=False, slots=True)
@@ -19,6 +23,7 @@ class ClassFacts:
 
     `made` is where an attribute is assigned. `marks` are paths whose requires_grad is set, with
     True for frozen, in order. `optimized` are the paths that each optimizer built here is given.
+    `construction` is what __init__ does to its arguments.
     `inherits_unknown` holds when a base is neither in this file nor a module of torch itself,
     so that attributes may exist which nobody here assigns.
     """
@@ -32,6 +37,7 @@ class ClassFacts:
     made: dict[str, Place] = field(default_factory=dict)
     marks: list[tuple[tuple[str, ...], bool]] = field(default_factory=list)
     optimized: list[tuple[tuple[str, ...], ...]] = field(default_factory=list)
+    construction: Effects | None = None
     prepared: bool = False
     _lineage: tuple[ClassFacts, ...] = ()
 
@@ -41,6 +47,11 @@ class ClassFacts:
         body = self.node.body
         members = body.body if isinstance(body, cst.IndentedBlock) else ()
         return tuple(member for member in members if isinstance(member, cst.ClassDef))
+
+    @property
+    def class_level_names(self) -> frozenset[str]:
+        """What is assigned or annotated in the body of the class or of a base in this file."""
+        return frozenset(name for facts in self.lineage for name in _assigned_in(facts.node.body))
 
     @property
     def lineage(self) -> tuple[ClassFacts, ...]:
@@ -112,6 +123,17 @@ class ClassFacts:
     def _foreign(self) -> Iterator[str]:
         for facts in self.lineage:
             yield from facts.foreign_bases
+
+
+def _assigned_in(body: cst.BaseSuite) -> Iterator[str]:
+    for line in body.body if isinstance(body, cst.IndentedBlock) else ():
+        for small in line.body if isinstance(line, cst.SimpleStatementLine) else ():
+            targets: list[cst.CSTNode] = []
+            if isinstance(small, cst.Assign):
+                targets = [target.target for target in small.targets]
+            elif isinstance(small, cst.AnnAssign):
+                targets = [small.target]
+            yield from (target.value for target in targets if isinstance(target, cst.Name))
 
 
 def _must_be_module(name: str) -> bool:

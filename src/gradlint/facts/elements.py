@@ -14,7 +14,6 @@ from gradlint.facts.values import (
     UNKNOWN,
     Class,
     Each,
-    Graph,
     Keys,
     ParametersOf,
     Source,
@@ -24,7 +23,7 @@ from gradlint.facts.values import (
     join_all,
     listed_value,
 )
-from gradlint.model import Kind, Trainable
+from gradlint.model import Graph, Kind, Trainable
 
 if TYPE_CHECKING:
     from gradlint.facts.interpreter import Interpreter
@@ -109,10 +108,12 @@ def item_of(run: Interpreter, node: cst.CSTNode, value: Value, index: Value | No
     """`value[index]`; `index` is None for a slice or several indices."""
     if index is not None and index.constant == "params":  # a param group of an optimizer
         return Value(Kind.OTHER, ref=ParametersOf(()))
-    if value.kind in TENSORS:
+    if value.kind in TENSORS and (value.items is None or index is None):
         return run.operation(node, (value,))
     if value.items is not None:
         return _item_of_known(value, index)
+    if isinstance(value.ref, Each) and value.ref.keyed:
+        return value.ref.element
     if isinstance(value.ref, Each | ParametersOf):
         return value if index is None else element_of(run, value)
     if isinstance(value.ref, Thing):

@@ -6,8 +6,14 @@ from collections.abc import Callable
 
 import libcst as cst
 
-from gradlint.facts.values import OTHER, TENSOR, Each, Value
-from gradlint.knowledge.modules import MODULE_ONLY_METHODS, OPTIMIZER_ONLY_METHODS
+from gradlint.facts.values import OTHER, SELF, TENSOR, Each, Thing, Value
+from gradlint.knowledge.modules import (
+    CONTAINERS,
+    MODULE_ONLY_METHODS,
+    NOT_LAYERS,
+    OPTIMIZER_ONLY_METHODS,
+    must_have_no_parameters,
+)
 from gradlint.knowledge.ops import (
     NOT_ON_MODULES,
     TENSOR_ONLY,
@@ -51,7 +57,8 @@ def _from_name(name: str) -> Value | None:
     if name == "torch.nn.Parameter":
         return Value(Kind.PARAMETER)
     if name.startswith("torch.nn.") and name.rpartition(".")[2][:1].isupper():
-        return Value(Kind.MODULE)
+        is_plain = name in NOT_LAYERS or name in CONTAINERS or must_have_no_parameters(name, {})
+        return Value(Kind.MODULE, ref=None if is_plain else Thing(SELF, layer=name))
     if name == "torch.optim.Optimizer":
         return Value(Kind.OPTIMIZER)
     if name in _ARRAY_TYPES:

@@ -20,8 +20,10 @@ from gradlint.facts.elements import (
 )
 from gradlint.facts.index import walk
 from gradlint.facts.literals import literal_of
-from gradlint.facts.operators import OPERATORS
-from gradlint.facts.tracking import note_leaving
+from gradlint.facts.memory import ArgumentMemory, reshaped
+from gradlint.facts.operators import BINARY
+from gradlint.facts.results import must_be_scalar
+from gradlint.facts.uses import note_leaving
 from gradlint.facts.values import (
     OTHER,
     TENSORS,
@@ -29,16 +31,19 @@ from gradlint.facts.values import (
     Constant,
     Each,
     Function,
-    Graph,
     Keys,
+    ParametersOf,
     Value,
     combined,
     gathered,
     join,
+    join_all,
     listed_value,
     own_graph,
 )
-from gradlint.model import NOT_CONSTANT, Kind
+from gradlint.knowledge.saved import NUMBER_FIRST, OPERATORS
+from gradlint.model import COMPARISON, NOT_CONSTANT, SCALAR_INDEX, Form, Graph, Kind
+from gradlint.syntax.names import dotted
 
 if TYPE_CHECKING:
     from gradlint.facts.interpreter import Interpreter
@@ -58,12 +63,33 @@ def _literal(run: Interpreter, node: cst.BaseExpression) -> Value:
 
 
 def _subscript(run: Interpreter, node: cst.Subscript) -> Value:
+    _note_scalar_index(run, node)
     value = run.evaluate(node.value)
     indices = [_index(run, element.slice) for element in node.slice]
     item = item_of(run, node, value, indices[0] if len(indices) == 1 else None)
     if value.kind in TENSORS and all(i is None or i.kind is Kind.OTHER for i in indices):
-        return replace(item, memory=value.memory)  # a view: numbers and slices select no copy
+        return replace(
+            item, memory=reshaped(value.memory)
+        )  # a view: numbers and slices select no copy
     return item
+
+
+def _note_scalar_index(run: Interpreter, node: cst.Subscript) -> None:
+    """`loss.data[0]`, where the loss has no dimension."""
+    inner = node.value
+    if not isinstance(inner, cst.Attribute) or inner.attr.value != "data" or len(node.slice) != 1:
+        return
+    index = node.slice[0].slice
+    if isinstance(index, cst.Index) and isinstance(index.value, cst.Integer):
+        whole, name = run.evaluate(inner.value), dotted(inner.value)
+        uses = run.frame.index.attributes_of(name) if name is not None else ()
+        if must_be_scalar(whole) or ("backward" in uses and _may_be_a_loss(whole)):
+            run.intents[id(inner)] = (Form.READ, SCALAR_INDEX)
+
+
+def _may_be_a_loss(value: Value) -> bool:
+    """Whether nothing is known of how it was made: by a criterion that was handed in, say."""
+    return value.memory is None or isinstance(value.memory.owner, ArgumentMemory)
 
 
 def _index(run: Interpreter, node: cst.BaseSlice) -> Value | None:
@@ -93,8 +119,12 @@ def _combined(run: Interpreter, node: cst.BinaryOperation, left: Value, right: V
         return both
     if isinstance(node.operator, cst.Add) and (left.items is not None and right.items is not None):
         return listed_value((*left.items, *right.items))
-    kind = _arithmetic_kind(left.kind, right.kind)
-    return run.operation(node, (left, right), kind, name=OPERATORS.get(type(node.operator), ""))
+    if isinstance(node.operator, cst.Multiply) and left.items and right.kind not in TENSORS:
+        return Value(Kind.OTHER, ref=Each(join_all(left.items) or UNKNOWN), graph=Graph.NO)
+    kind, symbol = _arithmetic_kind(left.kind, right.kind), BINARY.get(type(node.operator), "")
+    if left.kind is Kind.OTHER and right.kind in TENSORS:
+        return run.operation(node, (right, left), kind, name=NUMBER_FIRST.get(symbol, ""))
+    return run.operation(node, (left, right), kind, name=OPERATORS.get(symbol, ""))
 
 
 def _arithmetic_kind(left: Kind, right: Kind) -> Kind:
@@ -111,17 +141,28 @@ def _unary(run: Interpreter, node: cst.UnaryOperation) -> Value:
     if isinstance(node.operator, cst.Not):
         known = value.constant
         return Value(Kind.OTHER, ref=Constant(not known)) if isinstance(known, bool) else OTHER
+    if isinstance(value.constant, int | float) and isinstance(node.operator, cst.Minus):
+        return Value(Kind.OTHER, ref=Constant(-value.constant), graph=Graph.NO)
     kind = Kind.TENSOR if value.kind in TENSORS else value.kind
-    return run.operation(node, (value,), kind)
+    name = "neg" if isinstance(node.operator, cst.Minus) else ""
+    return run.operation(node, (value,), kind, name=name)
 
 
 def _comparison(run: Interpreter, node: cst.Comparison) -> Value:
+    _note_comparison(run, node)
     values = [run.evaluate(node.left), *(run.evaluate(c.comparator) for c in node.comparisons)]
     if len(node.comparisons) == 1 and isinstance(node.comparisons[0].operator, cst.Is | cst.IsNot):
         return _identity(values[0], values[1], isinstance(node.comparisons[0].operator, cst.Is))
     if not any(value.kind in TENSORS for value in values):
         return OTHER
     return run.ended(node, values, "no gradient", Kind.TENSOR)
+
+
+def _note_comparison(run: Interpreter, node: cst.Comparison) -> None:
+    """`p.requires_grad == False` as a statement, where `=` is meant."""
+    is_equal = isinstance(node.comparisons[0].operator, cst.Equal)
+    if isinstance(node.left, cst.Attribute) and is_equal and run.is_statement(node):
+        run.intents[id(node.left)] = (Form.READ, COMPARISON)
 
 
 def _identity(left: Value, right: Value, positive: bool) -> Value:
@@ -158,7 +199,8 @@ def _conditional(run: Interpreter, node: cst.IfExp) -> Value:
 
 def _sequence(run: Interpreter, node: cst.Tuple | cst.List | cst.Set) -> Value:
     values = [run.evaluate(element.value) for element in node.elements]
-    if (parameters := merged_parameters(values)) is not None:
+    are_lists = any(isinstance(value.ref, ParametersOf) for value in values)
+    if are_lists and (parameters := merged_parameters(values)) is not None:
         return parameters
     if any(isinstance(element, cst.StarredElement) for element in node.elements):
         starred = (

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
+from gradlint.facts.effects import Backward, Effects, Mark, Step
 from gradlint.facts.memory import ArgumentMemory, Memory, ObjectMemory
-from gradlint.facts.state import Backward, Effects, Mark, Step
+from gradlint.facts.results import kept, taints, with_history
 from gradlint.facts.substitution import substitute
-from gradlint.facts.tracking import note_step
 from gradlint.facts.values import (
     SELF,
     UNKNOWN,
@@ -22,10 +22,13 @@ from gradlint.facts.values import (
     Value,
     flat,
 )
+from gradlint.facts.writes import note_step
 from gradlint.model import Trainable
 
 if TYPE_CHECKING:
     from gradlint.facts.interpreter import Interpreter
+
+INFERENCE = "inference_mode"
 
 
 class Fit:
@@ -51,31 +54,52 @@ class Fit:
             mine.escapes |= flat(self.value(Value(live=frozenset(effects.escapes))))[0]
         for event in effects.timeline:
             if isinstance(event, Backward):
-                mine.timeline.append(Backward(self.value(event.value), event.place))
+                mine.timeline.append(replace(event, value=self.value(event.value)))
                 self._run.traces.end_graph()
             else:
                 things = self.things(event.things)
                 mine.timeline.append(Step(things))
                 note_step(self._run, things)
+        self._run.traces.pending |= effects.pending
         for name, record in effects.late_writes.items():
             given = self._argument(name)
-            if given is not None and given.memory is not None:
+            if given is None or given.memory is None:
+                continue
+            if self._run.traces.is_needed(given.memory):
                 self._run.traces.written[given.memory.owner] = record
+        self.take_over_settings(effects)
+        for name, value in effects.stores.items():
+            self._store(name, self.value(value))
+
+    def take_over_settings(self, effects: Effects) -> None:
+        """Add what the function freezes, gives to optimizers and sets by hand."""
+        mine = self._run.frame.effects
         for mark in effects.marks:
             thing = self.thing(Thing(mark.base, mark.path)).thing
             if thing is not None:
                 mine.marks.append(Mark(thing.base, thing.path, mark.frozen))
         mine.optimized += [self.things(things) for things in effects.optimized]
         mine.written |= {self.source(source) for source in effects.written}
-        for name, value in effects.stores.items():
-            self._store(name, self.value(value))
+        mine.loaded |= {self.source(source) for source in effects.loaded}
+        mine.set_to_eval |= {self.source(source) for source in effects.set_to_eval}
 
     def value(self, value: Value) -> Value:
         """A value of the function, as the caller has it."""
         me = self._me
         is_self = me is not None and me.base == SELF and not me.path
         seen = substitute(value, self)
+        if self._run.uses_data or self._run.traces.written:
+            seen = self._with_history(value, seen)
         return self._run.placed_at_call(self._node, seen, None if is_self else me)
+
+    def _with_history(self, value: Value, seen: Value) -> Value:
+        """The value with what has happened to the arguments that it is computed from."""
+        if value.items is not None and seen.items is not None:
+            pairs = zip(value.items, seen.items, strict=True)
+            return replace(seen, items=tuple(self._with_history(v, s) for v, s in pairs))
+        inflows = (self.inflow(origin) for origin in value.live if isinstance(origin, Inflow))
+        arrived = [one for one in inflows if one is not None]
+        return with_history(seen, taints(self._run, arrived), kept(arrived))
 
     def memory(self, memory: Memory) -> Memory | None:
         """What a tensor looks at; each call makes tensors of its own."""
@@ -92,8 +116,8 @@ class Fit:
         made = replace(
             memory,
             owner=(id(self._node), owner),
-            in_inference=memory.in_inference
-            or (mode is not None and mode.cause == "inference_mode"),
+            in_inference=memory.in_inference or (mode is not None and mode.cause == INFERENCE),
+            unrecorded=memory.unrecorded or mode is not None,
         )
         self._run.traces.make(made)
         return made

@@ -2,28 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
 from gradlint.facts.analysis import Analysis
 from gradlint.facts.classes import ClassFacts
-from gradlint.facts.state import Effects
+from gradlint.facts.effects import Effects
+from gradlint.facts.paths import Path, covers, left_frozen
 from gradlint.facts.values import ANY, SELF, Base, Source
-
-Path = tuple[str, ...]
-
-
-def covers(one: Path, other: Path) -> bool:
-    """True when one path is the other, or leads to it or from it."""
-    return all(a == b or ANY in (a, b) for a, b in zip(one, other, strict=False))
-
-
-def left_frozen(marks: Iterable[tuple[Path, bool]], path: Path) -> bool:
-    """Whether the last mark at or above `path` freezes it, or any mark freezes a part of it."""
-    frozen = False
-    for at, value in marks:
-        if covers(at, path) and (value or len(at) <= len(path)):
-            frozen = value
-    return frozen
 
 
 class Intent:
@@ -33,6 +18,7 @@ class Intent:
         self._analysis = analysis
         self._effects = [entry.effects for entry in analysis.entries]
         self._owners = {id(entry.effects): entry.cls for entry in analysis.entries}
+        self._constructions = {id(e.effects) for e in analysis.entries if e.name == "__init__"}
 
     # -------------------------------------------------------------------------- by instance
 
@@ -63,7 +49,27 @@ class Intent:
     def may_be_optimized(self, source: Source, cls: ClassFacts | None) -> bool:
         """False when optimizers of the object are known, and none is known to hold the source."""
         held = list(self._held(source.base, cls))
-        return not held or any(path is not None and covers(path, source.path) for path in held)
+        if held:
+            return any(path is not None and covers(path, source.path) for path in held)
+        return source.base != SELF or cls is None or not self._is_left_out(cls)
+
+    def _is_left_out(self, cls: ClassFacts) -> bool:
+        """Whether every instance of the class has a name, beside optimizers that hold others."""
+        instances = [
+            base
+            for base, built in self._analysis.run.class_at.items()
+            if built.node is cls.node and base.role == "variable"
+        ]
+        if not instances or not cls.must_be_module:
+            return False
+        return all(map(self._must_be_left_out, instances))
+
+    def _must_be_left_out(self, base: Base) -> bool:
+        for effects in self._effects:
+            things = [thing for held in effects.optimized for thing in held]
+            if things and all(effects.optimized) and base not in {t.base for t in things}:
+                return True
+        return False
 
     def must_be_optimized(self, source: Source, cls: ClassFacts | None) -> bool:
         """True when an optimizer is known to hold it."""
@@ -83,11 +89,15 @@ class Intent:
     # ------------------------------------------------------------------------------ by hand
 
     def must_be_written(self, source: Source, cls: ClassFacts | None) -> bool:
-        """True when the file sets it from other tensors: moving averages, target networks."""
+        """True when something else than a gradient trains it.
+
+        The file sets it from other tensors (moving averages, target networks), or its constructor
+        loads it and calls eval() on it.
+        """
         return any(
             covers(path, source.path)
             for effects in self._effects
-            for written in effects.written
+            for written in effects.written | (effects.loaded & effects.set_to_eval)
             for path in self._paths(effects, written.base, written.path, source.base, cls)
         )
 
@@ -103,6 +113,8 @@ class Intent:
         """
         owner = self._owners.get(id(effects))
         if base == SELF and owner is not None and cls is not None:
+            if id(effects) in self._constructions and owner is not cls and owner.node is cls.node:
+                return []  # what it does with the arguments that this object was given is known
             if owner in cls.lineage or cls in owner.lineage or owner.node is cls.node:
                 return _listed_in(owner, path)
             return [path[1:]] if _holds(owner, path, cls) else []

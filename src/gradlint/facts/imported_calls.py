@@ -10,29 +10,36 @@ import libcst as cst
 
 from gradlint.facts.arguments import Arguments
 from gradlint.facts.elements import element_of, joint_trainable, merged_parameters, things_in
+from gradlint.facts.in_place import in_place
+from gradlint.facts.inference import note_training
 from gradlint.facts.memory import Memory, ObjectMemory
 from gradlint.facts.modes import mode_of
 from gradlint.facts.opaque import note_intent, unknown_call
-from gradlint.facts.state import Backward
-from gradlint.facts.tracking import note_use
+from gradlint.facts.uses import go_backward, note_gradient, note_use
 from gradlint.facts.values import (
+    FALSE,
     OTHER,
     PACKED,
     TENSOR,
     TENSORS,
     UNKNOWN,
     Each,
-    Graph,
     Imported,
     ParametersOf,
     Thing,
     Value,
     gathered,
     join_all,
+    listed_value,
 )
-from gradlint.knowledge.modules import CONTAINERS, NOT_LAYERS, must_have_no_parameters
-from gradlint.knowledge.ops import FUNCTIONS, VALUES_AND_INDICES, Flow
-from gradlint.model import Kind, Trainable
+from gradlint.knowledge.modules import (
+    CONTAINERS,
+    NOT_LAYERS,
+    must_have_no_parameters,
+    must_make_a_module,
+)
+from gradlint.knowledge.ops import FUNCTIONS, VALUES_AND_INDICES, Flow, must_write_in_place
+from gradlint.model import Graph, Kind, Trainable
 
 if TYPE_CHECKING:
     from gradlint.facts.interpreter import Interpreter
@@ -54,10 +61,21 @@ def imported_call(run: Interpreter, node: cst.Call, name: str, arguments: Argume
 
 def _torch(run: Interpreter, node: cst.Call, name: str, arguments: Arguments) -> Value:
     """A function that works on tensors."""
+    if must_write_in_place(name) or arguments.keywords.get("inplace", UNKNOWN).constant is True:
+        return _in_place(run, node, name, arguments)
     value = by_flow(run, node, FUNCTIONS.get(name, Flow.PASSES), arguments.all, name)
     if FUNCTIONS.get(name) in (Flow.NEW, Flow.COPIES):
         value = replace(value, graph=_asked_for(arguments))
-    return with_indices(run, node, name.rpartition(".")[2], value)
+    return with_indices(run, node, name.rpartition(".")[2], value, arguments.all[1:])
+
+
+def _in_place(run: Interpreter, node: cst.Call, name: str, arguments: Arguments) -> Value:
+    """torch.relu_(x), F.relu(x, inplace=True): x itself, changed."""
+    if not arguments.positional:
+        return UNKNOWN
+    receiver, *others = arguments.positional
+    via = name.rpartition(".")[2]
+    return in_place(run, node, arguments.nodes[0].node, receiver, others, via)
 
 
 def _asked_for(arguments: Arguments) -> Graph:
@@ -68,9 +86,13 @@ def _asked_for(arguments: Arguments) -> Graph:
     return Graph.LEAF if wanted.constant is True else Graph.MAYBE
 
 
-def with_indices(run: Interpreter, node: cst.CSTNode, name: str, value: Value) -> Value:
+def with_indices(
+    run: Interpreter, node: cst.CSTNode, name: str, value: Value, options: list[Value]
+) -> Value:
     """The result of topk, sort, max over a dim: values with a graph, and indices without."""
     if name not in VALUES_AND_INDICES or not (value.live or value.cut):
+        return value
+    if options and options[0].kind in TENSORS:  # torch.max(a, b), which compares two tensors
         return value
     indices = run.ended(node, [value], "no gradient", Kind.TENSOR)
     return replace(value, items=(replace(value, items=None), indices))
@@ -82,6 +104,7 @@ def by_flow(
     """The result of an operation with this effect on the graph."""
     if flow is Flow.PASSES:
         return run.operation(node, inputs, name=name)
+    note_use(run, node, inputs)
     if flow is Flow.NEW:
         return replace(TENSOR, memory=run.new_memory(node))
     if flow is Flow.NO_TENSOR:
@@ -137,16 +160,16 @@ def _rewrap(run: Interpreter, node: cst.Call, name: str, arguments: Arguments) -
 def _gradients(run: Interpreter, node: cst.Call, name: str, arguments: Arguments) -> Value:
     """autograd.grad(loss, inputs): the loss is differentiated here."""
     run.escape(*arguments.all)
-    note_use(run, node, arguments.all)
+    note_gradient(run, listed_value(arguments.positional[:1]))
     run.traces.end_graph()
-    return Value(Kind.OTHER, ref=Each(TENSOR), graph=Graph.NO)
+    wanted = arguments.keywords.get("create_graph", FALSE).constant
+    graph = Graph.NO if wanted is False else Graph.MAYBE
+    return Value(Kind.OTHER, ref=Each(replace(TENSOR, graph=graph)), graph=Graph.NO)
 
 
 def _backward(run: Interpreter, node: cst.Call, name: str, arguments: Arguments) -> Value:
     for value in arguments.positional[:1]:
-        note_use(run, node, [value])
-        run.frame.effects.timeline.append(Backward(value, run.place(node)))
-        run.traces.end_graph()
+        go_backward(run, node, value)
     return OTHER
 
 
@@ -194,7 +217,10 @@ def _layer(run: Interpreter, node: cst.Call, name: str, arguments: Arguments) ->
         trainable = Trainable.NO
     elif wrapped := [v for v in arguments.positional if v.kind is Kind.MODULE]:
         trainable = joint_trainable(wrapped)
-    return Value(Kind.MODULE, ref=Thing(run.make(node), trainable=trainable, layer=name))
+    layer = "" if literals.get("reduction") == "none" else name
+    made_in = run.inference_at(node)
+    thing = Thing(run.make(node), trainable=trainable, layer=layer, made_in=made_in)
+    return Value(Kind.MODULE, ref=thing)
 
 
 def _container(run: Interpreter, node: cst.Call, arguments: Arguments) -> Value:
@@ -214,7 +240,9 @@ def _container(run: Interpreter, node: cst.Call, arguments: Arguments) -> Value:
         for member in members
         if member.thing is not None and member.thing.base.role != "made"
     )
-    return Value(Kind.MODULE, ref=Thing(run.make(node), (), None, trainable, element, parts))
+    made_in = run.inference_at(node)
+    thing = Thing(run.make(node), (), None, trainable, element, parts, made_in=made_in)
+    return Value(Kind.MODULE, ref=thing)
 
 
 def _pretrained(run: Interpreter, node: cst.Call, name: str, arguments: Arguments) -> Value:
@@ -228,9 +256,10 @@ def _pretrained(run: Interpreter, node: cst.Call, name: str, arguments: Argument
 
 def _optimizer(run: Interpreter, node: cst.Call, name: str, arguments: Arguments) -> Value:
     if ".lr_scheduler." in name or ".swa_utils." in name:
-        return UNKNOWN
+        return OTHER
     given = arguments.get(0, "params")
     things = things_in(given) if given is not None else ()
+    note_training(run, things)
     run.frame.effects.optimized.append(things)
     return Value(Kind.OPTIMIZER, ref=ParametersOf(things))
 
@@ -245,7 +274,17 @@ def _deepcopy(run: Interpreter, node: cst.Call, name: str, arguments: Arguments)
         old = value.ref
         thing = Thing(run.make(node), (), old.cls, old.trainable, old.element)
         return Value(value.kind, ref=thing)
-    return replace(value, ref=None, memory=None)
+    return copied(value)
+
+
+def copied(value: Value) -> Value:
+    """A value with memory of its own, its elements too."""
+    ref, items = value.ref, value.items
+    if isinstance(ref, Each):
+        ref = replace(ref, element=copied(ref.element))
+    if items is not None:
+        items = tuple(map(copied, items))
+    return replace(value, items=items, ref=ref, memory=None)
 
 
 def _chain(run: Interpreter, node: cst.Call, name: str, arguments: Arguments) -> Value:
@@ -271,6 +310,8 @@ def _rearrange(run: Interpreter, node: cst.Call, name: str, arguments: Arguments
 
 def _foreign(run: Interpreter, node: cst.Call, name: str, arguments: Arguments) -> Value:
     """Something of a package that is not in reach: an object if it is a class, else unknown."""
+    if must_make_a_module(name):
+        return Value(Kind.MODULE, ref=Thing(run.make(node), trainable=Trainable.YES))
     if name.rpartition(".")[2][:1].isupper():
         note_intent(run, name, arguments)
         run.escape(*arguments.all)

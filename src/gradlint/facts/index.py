@@ -18,8 +18,8 @@ Uses = dict[str, set[str]]
 class Index:
     """What is mentioned: `names` are all identifiers, `attributes` those behind a dot, `used` the
     attributes of each `x` or `self.x`, `loaded` those of each dotted head that are not merely
-    assigned to, `stored` what is assigned to, dotted; `narrowed` the names whose type is asked
-    for: their uses differ by branch.
+    assigned to. `stored`, `called` and `deleted` are dotted expressions of which that is done.
+    `narrowed` are the names whose type is asked for: their uses differ by branch.
     """
 
     names: set[str] = dataclasses.field(default_factory=set)
@@ -27,6 +27,8 @@ class Index:
     used: Uses = dataclasses.field(default_factory=dict)
     loaded: Uses = dataclasses.field(default_factory=dict)
     stored: set[str] = dataclasses.field(default_factory=set)
+    called: set[str] = dataclasses.field(default_factory=set)
+    deleted: set[str] = dataclasses.field(default_factory=set)
     narrowed: set[str] = dataclasses.field(default_factory=set)
 
     def add(self, other: Index) -> None:
@@ -34,6 +36,8 @@ class Index:
         self.names |= other.names
         self.attributes |= other.attributes
         self.stored |= other.stored
+        self.called |= other.called
+        self.deleted |= other.deleted
         self.narrowed |= other.narrowed
         for mine, theirs in ((self.used, other.used), (self.loaded, other.loaded)):
             for head, attributes in theirs.items():
@@ -72,6 +76,9 @@ class Indexer:
                 _attribute(index, node, todo, is_load=True)
             elif kind is cst.Call:
                 _call(index, node, todo)
+            elif kind is cst.Del:
+                index.deleted.add(dotted(node.target) or "")
+                todo.append(node.target)
             elif kind is cst.AssignTarget:
                 _targets(index, node.target, todo)
             elif kind is cst.FunctionDef and node is not top:
@@ -84,6 +91,9 @@ class Indexer:
 def _call(index: Index, node: cst.Call, todo: list[Any]) -> None:
     """A call: isinstance(x, T) narrows x, and engine.backward(loss) says nothing of engine."""
     func = node.func
+    index.called.add(dotted(func) or "")
+    if type(func) is cst.Name and func.value == "getattr" and len(node.args) > 1:
+        _getattr(index, node.args[0].value, node.args[1].value)
     if type(func) is cst.Name and func.value == "isinstance" and node.args:
         index.narrowed.add(dotted(node.args[0].value) or "")
     if type(func) is cst.Attribute and func.attr.value == "backward" and node.args:
@@ -92,6 +102,12 @@ def _call(index: Index, node: cst.Call, todo: list[Any]) -> None:
         todo.extend((func.value, node.args))
     else:
         todo.extend(children(node))
+
+
+def _getattr(index: Index, owner: cst.CSTNode, name: cst.CSTNode) -> None:
+    """getattr(x, "name") reads the attribute."""
+    if type(name) is cst.SimpleString and isinstance(text := name.evaluated_value, str):
+        index.loaded.setdefault(dotted(owner) or "", set()).add(text)
 
 
 def _targets(index: Index, target: cst.CSTNode, todo: list[Any]) -> None:
@@ -111,6 +127,8 @@ def _attribute(index: Index, node: cst.Attribute, todo: list[Any], is_load: bool
     index.names.add(name)
     index.attributes.add(name)
     todo.append(inner)
+    if not is_load and name == "requires_grad":  # is set on modules too, by mistake
+        return
     if type(inner) is cst.Name:
         index.used.setdefault(inner.value, set()).add(name)
     elif type(inner) is cst.Attribute and type(inner.value) is cst.Name:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -10,18 +11,18 @@ import libcst as cst
 from gradlint.facts.binding import instance, symbolic
 from gradlint.facts.classes import ClassFacts
 from gradlint.facts.elements import joint_trainable, trainable_of
-from gradlint.facts.fitting import descend
+from gradlint.facts.fitting import Fit, descend
 from gradlint.facts.memory import Memory, ObjectMemory
 from gradlint.facts.substitution import substitute
 from gradlint.facts.values import (
     NOTHING,
+    OTHER,
     SELF,
     UNBROKEN,
     Base,
     Bound,
     Each,
     Function,
-    Graph,
     Inflow,
     Keys,
     ParametersOf,
@@ -30,11 +31,11 @@ from gradlint.facts.values import (
     Value,
 )
 from gradlint.knowledge.training import BUILDERS
-from gradlint.model import Kind, Trainable
+from gradlint.model import Graph, Kind, Trainable
 
 if TYPE_CHECKING:
+    from gradlint.facts.effects import Effects
     from gradlint.facts.interpreter import Interpreter
-    from gradlint.facts.state import Effects
 
 
 def prepare(run: Interpreter, cls: ClassFacts) -> ClassFacts:
@@ -56,6 +57,8 @@ def _build(run: Interpreter, cls: ClassFacts, given: dict[str, Value]) -> dict[s
         summary = run.summary(function, instance(cls), given if name == "__init__" else {})
         if summary is not None:
             bound.update(_take_attributes(cls, summary.effects))
+        if summary is not None and name == "__init__":
+            cls.construction = summary.effects
     _class_level(run, cls)
     return bound
 
@@ -63,20 +66,32 @@ def _build(run: Interpreter, cls: ClassFacts, given: dict[str, Value]) -> dict[s
 def _take_attributes(cls: ClassFacts, effects: Effects) -> dict[str, Value]:
     bound = {}
     known = {
-        value.ref.base: Thing(SELF, (name,))
+        thing.base: Thing(SELF, (name,))
         for name, value in effects.stores.items()
-        if isinstance(value.ref, Thing) and value.ref.base != SELF and not value.ref.path
+        for thing in _held(value)
+        if thing.base != SELF and not thing.path
     }
     for name, value in effects.stores.items():
         if isinstance(value.ref, Thing) and value.ref.base.role == "argument":
             bound[name] = value
         cls.attributes[name] = as_attribute(value, name, known)
-    cls.marks.extend((mark.path, mark.frozen) for mark in effects.marks if mark.base == SELF)
+    for mark in effects.marks:
+        at = () if mark.base == SELF else known[mark.base].path if mark.base in known else None
+        if at is not None:
+            cls.marks.append(((*at, *mark.path), mark.frozen))
     for things in effects.optimized:
         paths = tuple(thing.path for thing in things if thing.base == SELF)
         if len(paths) == len(things):
             cls.optimized.append(paths)  # empty when what it holds cannot be told
     return bound
+
+
+def _held(value: Value) -> Iterator[Thing]:
+    """The objects that an attribute holds: itself, or those in a list."""
+    if value.thing is not None:
+        yield value.thing
+    for item in value.items or ():
+        yield from _held(item)
 
 
 def _class_level(run: Interpreter, cls: ClassFacts) -> None:
@@ -117,10 +132,25 @@ def as_attribute(value: Value, name: str, known: dict[Base, Thing]) -> Value:
         return Value(value.kind, ref=ref if inside else ParametersOf(()))
     if isinstance(ref, Function | Bound):
         return Value(value.kind, ref=ref)
-    kind = value.kind if value.kind is not Kind.OTHER else Kind.UNKNOWN
     if value.kind is Kind.OTHER and value.constant is None:
         return Value(Kind.OTHER)  # set to None: what it becomes later is not known
-    return Value(kind, graph=_lasting(value.graph), memory=Memory(ObjectMemory(SELF, (name,))))
+    if value.kind is Kind.OTHER and value.graph is Graph.NO:
+        return OTHER
+    kind = value.kind if value.kind is not Kind.OTHER else Kind.UNKNOWN
+    memory = _lasting_memory(value.memory, name, known)
+    return Value(kind, graph=_lasting(value.graph), memory=memory)
+
+
+def _lasting_memory(memory: Memory | None, name: str, known: dict[Base, Thing]) -> Memory:
+    """That of the field, or of the parameter from which the constructor has detached it."""
+    owner = memory.owner if memory is not None and memory.alias is not None else None
+    if memory is not None and isinstance(owner, ObjectMemory):
+        if owner.base == SELF:
+            return replace(memory, is_kept=True)
+        if owner.base in known:
+            path = (*known[owner.base].path, *owner.path)
+            return replace(memory, owner=ObjectMemory(SELF, path), is_kept=True)
+    return Memory(ObjectMemory(SELF, (name,)))
 
 
 def _lasting(graph: Graph) -> Graph:
@@ -139,8 +169,11 @@ def build_instance(
         for name, value in handed.items()
         if (actual := given.get(_argument_name(value))) is not None and not _is_made_here(actual)
     )
-    thing = Thing(run.make(node), (), variant, trainable_class(run, variant), None, (), bound)
+    trainable, made_in = trainable_class(run, variant), run.inference_at(node)
+    thing = Thing(run.make(node), (), variant, trainable, None, (), bound, made_in=made_in)
     made = instance(variant, thing)
+    if variant.construction is not None:
+        Fit(run, node, made, given).take_over_settings(variant.construction)
     for paths in variant.optimized:
         held = (descend(made, Thing(SELF, path)).thing for path in paths)
         run.frame.effects.optimized.append(tuple(one for one in held if one is not None))
@@ -167,7 +200,14 @@ def _variant(
     key = (cls, tuple(sorted(seen.items(), key=lambda item: item[0])))
     if key not in run.variants:
         variant = replace(
-            cls, attributes={}, made=cls.made, marks=[], optimized=[], prepared=True, _lineage=()
+            cls,
+            attributes={},
+            made=cls.made,
+            marks=[],
+            optimized=[],
+            prepared=True,
+            construction=None,
+            _lineage=(),
         )
         run.variants[key] = (variant, {})
         handed = _build(run, variant, seen)
@@ -205,7 +245,8 @@ def attribute_of(run: Interpreter, node: cst.CSTNode, receiver: Value, name: str
     known = thing.cls.attributes.get(name)
     if known is not None and not _says_nothing(known):
         if known.graph is not Graph.MAYBE and run.is_set_again(thing.cls, name):
-            known = replace(known, graph=Graph.MAYBE)
+            kind = Kind.UNKNOWN if known.kind is Kind.OTHER else known.kind
+            known = replace(known, kind=kind, graph=Graph.MAYBE)
         return known if thing.base == SELF and not thing.path else _seen_from(known, thing)
     method = thing.cls.method(name)
     if method is None:

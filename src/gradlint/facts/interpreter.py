@@ -21,17 +21,17 @@ from gradlint.facts.binding import (
 from gradlint.facts.callees import call_value
 from gradlint.facts.classes import ClassFacts
 from gradlint.facts.declare import Declarations
+from gradlint.facts.effects import Effects
 from gradlint.facts.elements import unpacked, with_key
 from gradlint.facts.evidence import from_annotation, kind_by_use
 from gradlint.facts.expressions import EXPRESSIONS
 from gradlint.facts.fitting import Fit
+from gradlint.facts.in_place import in_place
 from gradlint.facts.memory import ArgumentMemory, Memory, Traces
 from gradlint.facts.modes import decorated_mode
 from gradlint.facts.names import Names
-from gradlint.facts.state import CALLERS_MODE, Effects, Frame
+from gradlint.facts.state import CALLERS_MODE, Frame
 from gradlint.facts.statements import STATEMENTS
-from gradlint.facts.tensor_methods import in_place
-from gradlint.facts.tracking import writes_to_arguments
 from gradlint.facts.values import (
     NONE,
     UNKNOWN,
@@ -39,14 +39,14 @@ from gradlint.facts.values import (
     Class,
     Each,
     Function,
-    Graph,
     Inflow,
     Thing,
     Value,
     join_all,
 )
+from gradlint.facts.writes import without_old_notes, writes_to_arguments
 from gradlint.knowledge.training import INITIALISERS
-from gradlint.model import Form, Kind
+from gradlint.model import Form, Graph, Kind, Trainable
 from gradlint.syntax.names import dotted
 
 _DEPTH = 14  # calls within calls, beyond which a call is taken as an operation on its arguments
@@ -67,6 +67,7 @@ class Interpreter(Names):
     def __init__(self, declarations: Declarations) -> None:
         super().__init__(declarations)
         self.intents: dict[int, tuple[Form, str]] = {}
+        self.followers: dict[int, str] = {}
         self.hooks: dict[tuple[int, Base, tuple[str, ...]], Value] = {}
         self.variants: dict[object, tuple[ClassFacts, dict[str, Value]]] = {}
         self.local_classes: list[ClassFacts] = []
@@ -99,10 +100,6 @@ class Interpreter(Names):
             self.execute(body.body)
         else:
             self.execute((body,))
-
-    def is_statement(self, node: cst.CSTNode) -> bool:
-        """True when the value of `node` is thrown away."""
-        return isinstance(self.statement, cst.Expr) and self.statement.value is node
 
     def bind_target(
         self, target: cst.CSTNode, value: Value, source: cst.CSTNode | None = None
@@ -176,8 +173,10 @@ class Interpreter(Names):
         if function.closure is not None or isinstance(function.node, cst.Lambda):
             return self._call_inline(node, function, args, keywords)
         given = bind(function.node, receiver, args, keywords)
-        scope = id(function.node)
-        seen = {name: symbolic(value, name, scope) for name, value in given.items()}
+        scope, writes = id(function.node), "data" in self.indexer.of(function.node).attributes
+        if writes:
+            given = {name: without_old_notes(self, value) for name, value in given.items()}
+        seen = {name: symbolic(value, name, scope, writes) for name, value in given.items()}
         summary = self.summary(function, receiver, seen)
         if summary is None:
             return self._unfollowed(node, [*args, *keywords.values()])
@@ -229,6 +228,7 @@ class Interpreter(Names):
         self._depth -= 1
         self.env, self.mode, self.dead, self.frame, self.statement = outer
         frame.effects.late_writes = writes_to_arguments(self)
+        frame.effects.pending = self.traces.pending
         self.unsure, self.loops, self.jumps, self.traces = around
         frame.effects.reached.add(id(node))
         return Summary(join_all(frame.returns) or NONE, frame.effects)
@@ -288,6 +288,13 @@ class Interpreter(Names):
         if isinstance(annotated.ref, Each):
             element = replace(annotated.ref.element, live=value.live, cut=value.cut)
             return Value(annotated.kind, ref=replace(annotated.ref, element=element))
+        if (
+            annotated.kind is Kind.MODULE
+            and annotated.thing is not None
+            and value.thing is not None
+        ):
+            layer = replace(value.thing, layer=annotated.thing.layer, trainable=Trainable.YES)
+            return replace(value, kind=annotated.kind, ref=layer)
         if annotated.kind is Kind.PARAMETER and value.thing is not None:
             live = self.source(value.thing, is_parameter=True)
             return replace(value, kind=annotated.kind, live=live, graph=Graph.LEAF)

@@ -13,12 +13,12 @@ from gradlint.model import Place
 
 if TYPE_CHECKING:
     from gradlint.facts.recorder import WriteRecord
-    from gradlint.facts.values import Base, Cut
+    from gradlint.facts.values import Base, Cut, Source
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Saved:
-    """An operation that keeps a tensor for its backward: `what` is "result" or "input"."""
+    """An operation that keeps a tensor for its backward: its result, an input, or weights."""
 
     operation: str
     what: str
@@ -47,7 +47,12 @@ class Memory:
 
     `alias` is the detach() or .data by which it is reached without a graph, if it is. Then
     `is_computed` and `is_parameter` say what the tensor itself is. `saved` is how the operation
-    that made it keeps it; `in_inference` says that it was made under inference_mode.
+    that made it keeps it; `in_inference` says that it was made under inference_mode, `unrecorded`
+    that it, or all that it adds up, was made while gradients were not recorded. `gathered` are
+    the cuts of all values that it sums or stacks, if it does only that. A scalar has no dimension.
+    `is_kept` says that the constructor of an object has put it into a field.
+    `tainted` are the writes past autograd to what it is computed from, `keeps` what the operations
+    behind it keep for their backward.
     """
 
     owner: Hashable
@@ -56,6 +61,22 @@ class Memory:
     is_parameter: bool = False
     saved: Saved | None = None
     in_inference: bool = False
+    unrecorded: bool = False
+    gathered: frozenset[Cut] = frozenset()
+    is_scalar: bool = False
+    is_kept: bool = False
+    tainted: frozenset[WriteRecord] = frozenset()
+    keeps: frozenset[Saved] = frozenset()
+
+    @property
+    def has_history(self) -> bool:
+        """Whether a later backward() has to be told of something."""
+        return bool(self.tainted or self.keeps)
+
+    @property
+    def cuts(self) -> frozenset[Cut]:
+        """Where it, or all that it gathers, was detached."""
+        return self.gathered if self.alias is None else frozenset({self.alias})
 
     def seen_through(self, cut: Cut, is_computed: bool, is_parameter: bool) -> Memory:
         """The same memory, by way of a detach() or .data; the first of several counts."""
@@ -64,14 +85,53 @@ class Memory:
         return replace(self, alias=cut, is_computed=is_computed, is_parameter=is_parameter)
 
 
+def _both(one: frozenset[Cut], other: frozenset[Cut]) -> frozenset[Cut]:
+    return one | other if one and other else frozenset()
+
+
+def converted(memory: Memory | None) -> Memory | None:
+    """That of `x.cpu()`: it may be the same or a copy, so nothing that is written to it counts."""
+    if memory is None:
+        return None
+    return Memory(
+        EITHER,
+        in_inference=False,
+        unrecorded=memory.unrecorded,
+        gathered=memory.cuts,
+        is_scalar=memory.is_scalar,
+        tainted=memory.tainted,
+        keeps=memory.keeps,
+    )
+
+
+def reshaped(memory: Memory | None) -> Memory | None:
+    """The same memory with other dimensions."""
+    return replace(memory, is_scalar=False) if memory is not None else None
+
+
 def unsaved(memory: Memory | None) -> Memory | None:
     """The memory after its tensor has been given another: what was saved is out of reach."""
     return replace(memory, saved=None) if memory is not None else None
 
 
+EITHER = "either"
+"""The owner of what is one of several memories."""
+
+
 def same_memory(one: Memory | None, other: Memory | None) -> Memory | None:
-    """What both look at, if it is the same."""
-    return one if one == other else None
+    """What both look at, if it is the same; of several, what holds for all of them."""
+    if one == other or one is None or other is None:
+        return one if one == other else None
+    if not (one.is_scalar and other.is_scalar) and not one.has_history and not other.has_history:
+        return None
+    return Memory(
+        EITHER,
+        unrecorded=one.unrecorded and other.unrecorded,
+        gathered=_both(one.cuts, other.cuts),
+        is_scalar=one.is_scalar and other.is_scalar,
+        tainted=one.tainted | other.tainted,
+        keeps=one.keeps | other.keeps,
+    )
 
 
 @dataclass(slots=True)
@@ -81,14 +141,20 @@ class Traces:
     `fresh` are those made since the last backward(), whose graph is still needed. `saved` are
     those that an operation keeps. `written` are those that were changed past autograd and not
     used since. `versions` counts the changes of each, `seen` holds for each alias whose memory it
-    shares, and the version at that time.
+    shares, and the version at that time; `collected` are those of them that are kept in a list.
+    `pending` are writes that make the gradient of any backward() to come wrong.
+    `called` are the weights that a forward has kept, `spoiled` those changed since.
     """
 
     fresh: set[Hashable] = field(default_factory=set)
     saved: dict[Hashable, Saved] = field(default_factory=dict)
     written: dict[Hashable, WriteRecord] = field(default_factory=dict)
     versions: dict[Hashable, int] = field(default_factory=dict)
-    seen: dict[Cut, tuple[Hashable, int]] = field(default_factory=dict)
+    seen: dict[Cut, tuple[Memory, int]] = field(default_factory=dict)
+    collected: set[Cut] = field(default_factory=set)
+    pending: set[WriteRecord] = field(default_factory=set)
+    called: dict[Source, Saved] = field(default_factory=dict)
+    spoiled: dict[Source, WriteRecord] = field(default_factory=dict)
     is_after_backward: bool = False
 
     def copy(self) -> Traces:
@@ -99,6 +165,10 @@ class Traces:
             dict(self.written),
             dict(self.versions),
             dict(self.seen),
+            set(self.collected),
+            set(self.pending),
+            dict(self.called),
+            dict(self.spoiled),
             self.is_after_backward,
         )
 
@@ -110,6 +180,10 @@ class Traces:
         for owner, version in other.versions.items():
             self.versions[owner] = max(version, self.versions.get(owner, 0))
         self.seen.update(other.seen)
+        self.collected |= other.collected
+        self.pending |= other.pending
+        self.called.update(other.called)
+        self.spoiled.update(other.spoiled)
         self.is_after_backward = self.is_after_backward and other.is_after_backward
 
     def make(self, memory: Memory) -> None:
@@ -119,18 +193,41 @@ class Traces:
         self.saved.pop(owner, None)
         self.written.pop(owner, None)
 
+    def is_needed(self, memory: Memory) -> bool:
+        """Whether a backward() can still come that reaches the tensor."""
+        if memory.owner in self.fresh:
+            return True
+        return isinstance(memory.owner, ArgumentMemory) and not self.is_after_backward
+
     def alias(self, cut: Cut, memory: Memory) -> None:
         """A detach() or .data is evaluated."""
-        self.seen[cut] = (memory.owner, self.versions.get(memory.owner, 0))
+        self.seen[cut] = (memory, self.versions.get(memory.owner, 0))
 
-    def change(self, owner: Hashable) -> None:
+    def change(self, memory: Memory) -> None:
         """The memory gets other values."""
-        self.versions[owner] = self.versions.get(owner, 0) + 1
+        self.versions[memory.owner] = self.versions.get(memory.owner, 0) + 1
+
+    def change_through(self, memory: Memory) -> None:
+        """The memory gets other values through its alias, which then holds them."""
+        self.change(memory)
+        if memory.alias in self.seen:
+            self.alias(memory.alias, memory)
+
+    def replace(self, memory: Memory) -> None:
+        """The tensor gets another memory: what shared the old one keeps the old values."""
+        for cut, (seen, _) in list(self.seen.items()):
+            if seen.owner == memory.owner:
+                del self.seen[cut]
 
     def must_be_stale(self, memory: Memory) -> bool:
-        """Whether an alias was made before the memory last changed."""
-        if memory.alias is None or memory.alias not in self.seen:
+        """Whether an alias was made before the memory last changed.
+
+        One that a constructor has kept is old wherever else it is seen.
+        """
+        if memory.alias is None:
             return False
+        if memory.alias not in self.seen:
+            return memory.is_kept
         _, version = self.seen[memory.alias]
         return version < self.versions.get(memory.owner, 0)
 
@@ -139,4 +236,7 @@ class Traces:
         self.fresh.clear()
         self.saved.clear()
         self.written.clear()
+        self.pending.clear()
+        self.called.clear()
+        self.spoiled.clear()
         self.is_after_backward = True

@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
+from gradlint.facts.aliases import note_collected
 from gradlint.facts.arguments import Arguments
 from gradlint.facts.callees import call_attribute
+from gradlint.facts.effects import Step
 from gradlint.facts.elements import (
     element_of,
     merged_parameters,
@@ -19,9 +21,8 @@ from gradlint.facts.elements import (
 from gradlint.facts.imported_calls import by_flow
 from gradlint.facts.module_methods import MODULE_METHODS
 from gradlint.facts.opaque import unknown_call
-from gradlint.facts.state import Backward, Step
 from gradlint.facts.tensor_methods import tensor_method
-from gradlint.facts.tracking import note_step, note_use
+from gradlint.facts.uses import go_backward
 from gradlint.facts.values import (
     OTHER,
     SELF,
@@ -30,7 +31,6 @@ from gradlint.facts.values import (
     Class,
     Constant,
     Each,
-    Graph,
     Keys,
     ParametersOf,
     Super,
@@ -41,13 +41,14 @@ from gradlint.facts.values import (
     listed_value,
     own_graph,
 )
+from gradlint.facts.writes import note_step
 from gradlint.knowledge.ops import (
     METHODS,
     TENSOR_ONLY,
     Flow,
 )
 from gradlint.knowledge.training import KEEPS_NOTHING_METHODS
-from gradlint.model import Kind
+from gradlint.model import Graph, Kind
 from gradlint.syntax.names import dotted
 
 if TYPE_CHECKING:
@@ -74,16 +75,17 @@ def method_call(
     return _of_unknown(run, node, receiver, name, arguments)
 
 
+_OF_TENSOR = ("gradient", "retain_graph", "create_graph", "inputs")
+
+
 def _backward(run: Interpreter, node: cst.Call, receiver: Value, arguments: Arguments) -> Value:
     """loss.backward(), or accelerator.backward(loss)."""
     value, given = receiver, arguments.positional
-    is_engine = receiver.kind not in TENSORS
+    is_engine = receiver.kind not in TENSORS and arguments.keywords.keys().isdisjoint(_OF_TENSOR)
     if is_engine and given and (given[0].has_graph_facts or not receiver.has_graph_facts):
         run.escape(receiver)  # or is it a tensor that passes this gradient on?
         value = given[0]
-    note_use(run, node, [value])
-    run.frame.effects.timeline.append(Backward(value, run.place(node)))
-    run.traces.end_graph()
+    go_backward(run, node, value)
     return OTHER
 
 
@@ -96,6 +98,8 @@ def _of_thing(
     arguments: Arguments,
 ) -> Value:
     if thing.cls is not None and thing.cls.method(name) is not None:
+        return call_attribute(run, node, receiver, name, arguments)
+    if thing.cls is not None and name in thing.cls.attributes:
         return call_attribute(run, node, receiver, name, arguments)
     if name in _COLLECTS and receiver.kind is not Kind.MODULE:
         return _of_unknown(run, node, receiver, name, arguments)
@@ -133,7 +137,9 @@ def _of_unknown(
         return _collect(run, node, receiver, name, arguments)
     if name in ("items", "values", "keys", "get", "pop", "setdefault", "copy"):
         return _of_mapping(receiver, name)
-    if name == "step" and not arguments.all:
+    if name == "scale" and len(arguments.all) == 1:  # of a GradScaler: times a number
+        return run.operation(node, arguments.all, arguments.all[0].kind, name="mul")
+    if name == "step" and not arguments.all and receiver.kind is Kind.UNKNOWN:
         note_step(run, ())
     if name in KEEPS_NOTHING_METHODS:
         return OTHER
@@ -157,6 +163,7 @@ def _collect(
     if not arguments.all:
         return OTHER
     added = arguments.all[-1]
+    note_collected(run, added)
     if text is None or text not in run.env or "." in text or text in run.frame.parameters:
         run.escape(added)
     if run.unsure > run.loops:

@@ -8,7 +8,7 @@ import libcst as cst
 
 from gradlint.facts.state import Mode
 from gradlint.knowledge import modes as known
-from gradlint.model import NOT_CONSTANT
+from gradlint.model import NOT_CONSTANT, Place
 
 if TYPE_CHECKING:
     from gradlint.facts.interpreter import Interpreter
@@ -19,8 +19,14 @@ def decorated_mode(run: Interpreter, node: cst.FunctionDef) -> Mode | None:
     for decorator in node.decorators:
         decided, mode = mode_of(run, decorator.decorator, decorator)
         if decided is not None:
-            return mode
+            return entered(run, decided, mode)
     return run.mode
+
+
+def entered(run: Interpreter, off: bool, mode: Mode | None) -> Mode | None:
+    """The mode after one is entered: inference_mode outlasts an enable_grad inside it."""
+    is_inference = run.mode is not None and run.mode.cause == "inference_mode"
+    return run.mode if is_inference and not off else mode
 
 
 def mode_of(
@@ -38,13 +44,16 @@ def mode_of(
     if name in known.ON:
         off = False
     elif name in known.OFF:
-        off = _first_argument(run, call) is not False
+        value = _first_argument(run, call)
+        off = value is not False
+        if call is not None and call.args and not isinstance(value, bool):
+            return False, None  # decided while it runs: gradients may be on
     elif name == known.SWITCH and call is not None:
         value = _first_argument(run, call)
         off = None if not isinstance(value, bool) else not value
         if off is None:
             return False, None  # decided while it runs: gradients may be on
-    return off, Mode(known.CAUSES[name], run.place(block)) if off else None
+    return off, Mode(known.CAUSES[name], Place(block, block)) if off else None
 
 
 def _first_argument(run: Interpreter, call: cst.Call | None) -> object:

@@ -9,13 +9,14 @@ from typing import TYPE_CHECKING
 import libcst as cst
 
 from gradlint.facts.arguments import Arguments
-from gradlint.facts.attributes import mark
+from gradlint.facts.attributes import mark, note_deletion
 from gradlint.facts.callees import call_thing
 from gradlint.facts.elements import (
     joint_trainable,
 )
 from gradlint.facts.instances import parameters_of
 from gradlint.facts.memory import Memory, ObjectMemory
+from gradlint.facts.uses import note_use
 from gradlint.facts.values import (
     ANY,
     OTHER,
@@ -25,12 +26,11 @@ from gradlint.facts.values import (
     Bound,
     Each,
     Function,
-    Graph,
     Source,
     Thing,
     Value,
 )
-from gradlint.model import Kind, Trainable
+from gradlint.model import Graph, Kind, Trainable
 from gradlint.syntax.names import dotted
 
 if TYPE_CHECKING:
@@ -39,6 +39,17 @@ if TYPE_CHECKING:
 
 def _same(run: Interpreter, node: cst.Call, me: Value, thing: Thing, given: Arguments) -> Value:
     return me
+
+
+def _eval(run: Interpreter, node: cst.Call, me: Value, thing: Thing, given: Arguments) -> Value:
+    _note(run, thing, run.frame.effects.set_to_eval)
+    return me
+
+
+def _note(run: Interpreter, thing: Thing, sources: set[Source]) -> None:
+    """Keep what a constructor does to a part."""
+    if run.frame.in_initialiser:
+        sources |= {s for s in run.source(thing) if isinstance(s, Source)}
 
 
 def _parameters(
@@ -91,8 +102,10 @@ def _state_dict(
     run: Interpreter, node: cst.Call, me: Value, thing: Thing, given: Arguments
 ) -> Value:
     """The values of a state_dict share the memory of the module's parameters."""
-    memory = Memory(ObjectMemory(thing.base, thing.path))
-    element = Value(Kind.TENSOR, ref=replace(thing, cls=None), graph=Graph.NO, memory=memory)
+    memory = Memory(ObjectMemory(thing.base, thing.path), is_parameter=True)
+    own = Value(Kind.PARAMETER, ref=replace(thing, cls=None), graph=Graph.NO, memory=memory)
+    element = run.severed(node, own, "state_dict", Kind.TENSOR)
+    element = replace(element, ref=own.ref)
     return Value(Kind.OTHER, ref=Each(element, keyed=True), graph=Graph.NO)
 
 
@@ -105,6 +118,10 @@ def _load_state_dict(
 ) -> Value:
     """target.load_state_dict(online.state_dict()): the target is kept by hand."""
     loaded = given.get(0, "state_dict")
+    _note(run, thing, run.frame.effects.loaded)
+    if loaded is not None:
+        mine = Memory(ObjectMemory(thing.base, thing.path), is_parameter=True)
+        note_use(run, node, [Value(memory=mine), loaded])
     if loaded is not None and isinstance(loaded.ref, Each):
         written = run.source(thing)
         run.frame.effects.written |= {s for s in written if isinstance(s, Source)}
@@ -155,6 +172,14 @@ def _add(run: Interpreter, node: cst.Call, me: Value, thing: Thing, given: Argum
     return me
 
 
+def _delete(run: Interpreter, node: cst.Call, me: Value, thing: Thing, given: Arguments) -> Value:
+    """__delattr__("branch"): a part of the module is gone."""
+    name = given.get(0, "name")
+    if name is not None and isinstance(name.constant, str):
+        note_deletion(run, Value(ref=thing.member(name.constant)))
+    return OTHER
+
+
 def _forward(run: Interpreter, node: cst.Call, me: Value, thing: Thing, given: Arguments) -> Value:
     return call_thing(run, node, me, thing, given)
 
@@ -174,7 +199,8 @@ def _silent(run: Interpreter, node: cst.Call, me: Value, thing: Thing, given: Ar
 ModuleMethod = Callable[["Interpreter", cst.Call, Value, Thing, Arguments], Value]
 
 MODULE_METHODS: dict[str, ModuleMethod] = {
-    **dict.fromkeys("eval train cuda to cpu half float double bfloat16 type".split(), _same),
+    "eval": _eval,
+    **dict.fromkeys("train cuda to cpu half float double bfloat16 type".split(), _same),
     "apply": _apply,
     "register_forward_hook": _hook,
     "register_full_backward_hook": _silent,
@@ -196,5 +222,6 @@ MODULE_METHODS: dict[str, ModuleMethod] = {
     "extend": _add,
     "insert": _add,
     "forward": _forward,
+    "__delattr__": _delete,
 }
 """Methods that every module has."""

@@ -21,6 +21,7 @@ from gradlint.facts.values import (
     Thing,
     Value,
 )
+from gradlint.knowledge.modules import MODULE_ONLY_ATTRIBUTES
 from gradlint.knowledge.training import BUILDERS
 from gradlint.model import Kind
 from gradlint.syntax.names import canonical
@@ -33,6 +34,11 @@ class Names(State):
         super().__init__()
         self.declarations = declarations
         self.indexer = Indexer()
+        self.uses_data = any(
+            "data" in self.indexer.of(node).attributes
+            for body in declarations.bodies
+            for node in body
+        )
 
     def lookup(self, name: str) -> Value:
         """The value of a name: local, global, a class or a function of this file."""
@@ -67,6 +73,25 @@ class Names(State):
         found: frozenset[str] = frozenset()
         for facts in cls.lineage:
             found |= self.indexer.of(facts.node).attributes_of(f"self.{name}")
+        return found
+
+    def kind_of_flagged(self, text: str | None) -> Kind:
+        """What `text` must be whose requires_grad is set: what is called too is no tensor."""
+        if text is None:
+            return Kind.UNKNOWN
+        indices = [self.frame.index]
+        if self.frame.cls is not None and text.startswith(f"{self.frame.self_name}."):
+            indices = [self.indexer.of(facts.node) for facts in self.frame.cls.lineage]
+        used = frozenset().union(*(index.attributes_of(text) for index in indices))
+        if any(text in index.called for index in indices) or used & MODULE_ONLY_ATTRIBUTES:
+            return Kind.MODULE
+        return kind_by_use(used)
+
+    def names_of(self, cls: ClassFacts) -> frozenset[str]:
+        """What a class, or a base of it in this file, defines, or reads of itself."""
+        found = frozenset(cls.method_names()) | cls.class_level_names
+        for facts in cls.lineage:
+            found |= self.indexer.of(facts.node).loaded.get("self", set())
         return found
 
     def is_internal(self, cls: ClassFacts, name: str) -> bool:

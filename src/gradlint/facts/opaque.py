@@ -10,9 +10,9 @@ import libcst as cst
 from gradlint.facts.arguments import Arguments
 from gradlint.facts.attributes import mark
 from gradlint.facts.elements import things_in
-from gradlint.facts.values import NOTHING, Each, Graph, ParametersOf, Value
+from gradlint.facts.values import NOTHING, Each, ParametersOf, Value
 from gradlint.knowledge.training import FREEZING_WORDS, OPTIMIZER_WORD
-from gradlint.model import Kind
+from gradlint.model import Graph, Kind
 from gradlint.syntax.names import dotted
 
 if TYPE_CHECKING:
@@ -33,8 +33,9 @@ def unknown_call(run: Interpreter, node: cst.CSTNode, callee: Value, arguments: 
         run.escape(*arguments.all)
     note_intent(run, _name_of(node), arguments)
     result = run.operation(node, [callee, *arguments.all], Kind.UNKNOWN, used)
-    graph = Graph.NO if run.mode is not None else Graph.MAYBE
-    return replace(result, graph=graph, memory=None)
+    if run.mode is not None:
+        return replace(result, graph=Graph.NO)
+    return replace(result, graph=Graph.MAYBE, memory=None)
 
 
 def note_intent(run: Interpreter, name: str, arguments: Arguments) -> None:

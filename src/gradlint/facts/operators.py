@@ -1,18 +1,23 @@
-"""The functions of torch that Python's operators stand for."""
+"""Python's operators, as they are written."""
 
 from __future__ import annotations
 
 import libcst as cst
 
-OPERATORS: dict[type[cst.CSTNode], str] = {
-    cst.Add: "torch.add",
-    cst.Subtract: "torch.sub",
-    cst.Multiply: "torch.mul",
-    cst.Divide: "torch.div",
-    cst.FloorDivide: "torch.floor_divide",
-    cst.Power: "torch.pow",
-    cst.Modulo: "torch.remainder",
-    cst.MatrixMultiply: "torch.matmul",
+BINARY: dict[type[cst.CSTNode], str] = {
+    cst.Add: "+",
+    cst.Subtract: "-",
+    cst.Multiply: "*",
+    cst.Divide: "/",
+    cst.FloorDivide: "//",
+    cst.Power: "**",
+    cst.Modulo: "%",
+    cst.MatrixMultiply: "@",
+    cst.BitAnd: "&",
+    cst.BitOr: "|",
+    cst.BitXor: "^",
+    cst.LeftShift: "<<",
+    cst.RightShift: ">>",
 }
 """Binary operators."""
 
@@ -31,4 +36,4 @@ AUGMENTED: dict[type[cst.CSTNode], str] = {
     cst.LeftShiftAssign: "<<=",
     cst.RightShiftAssign: ">>=",
 }
-"""Augmented assignments, as they are written."""
+"""Augmented assignments."""

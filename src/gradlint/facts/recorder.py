@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 import libcst as cst
 
 from gradlint.facts.memory import Saved
-from gradlint.facts.values import Cut, Value
-from gradlint.model import Form, Kind, Place
+from gradlint.facts.values import Cut, Live, Value
+from gradlint.model import Form, Graph, Kind, Place
+
+if TYPE_CHECKING:
+    from gradlint.facts.classes import ClassFacts
 
 _SURE = (Kind.PARAMETER, Kind.TENSOR, Kind.MODULE, Kind.OPTIMIZER)
+_GRAPHS = (Graph.COMPUTED, Graph.LEAF, Graph.MAYBE, Graph.NO)
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,6 +25,9 @@ class Context:
     symbol: str
     in_initialiser: bool
     grad_off: Place | None
+    is_conditional: bool
+    is_guarded: bool
+    cls: ClassFacts | None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -41,6 +49,7 @@ class CallRecord:
     receiver: Argument | None
     arguments: tuple[Argument, ...]
     is_statement: bool
+    then: str
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -84,13 +93,17 @@ class StaleRecord:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class InferenceRecord:
-    """An inference tensor where none may be: `how` is "saved", "in place" or "flag"."""
+    """An inference tensor where none may be: `how` is "saved", "in place", "flag" or "made".
+
+    `needing` are the sources whose gradient it would be saved for.
+    """
 
     place: Place
     context: Context
     how: str
     operation: str
     target: cst.CSTNode | None
+    needing: Live
 
 
 @dataclass(slots=True)
@@ -128,5 +141,6 @@ def _better(new: Value, old: Value) -> bool:
     return _rank(new) < _rank(old)
 
 
-def _rank(value: Value) -> int:
-    return _SURE.index(value.kind) if value.kind in _SURE else len(_SURE)
+def _rank(value: Value) -> tuple[int, int]:
+    kind = _SURE.index(value.kind) if value.kind in _SURE else len(_SURE)
+    return kind, _GRAPHS.index(value.graph)

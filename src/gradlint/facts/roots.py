@@ -6,16 +6,15 @@ A root is what forward or training_step returns, and the receiver of backward().
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
-
-import libcst as cst
 
 from gradlint.facts.analysis import Analysis, Entry
 from gradlint.facts.classes import ClassFacts
-from gradlint.facts.freezing import Intent, covers
+from gradlint.facts.effects import Backward, Step
+from gradlint.facts.freezing import Intent
 from gradlint.facts.interpreter import Summary
-from gradlint.facts.state import Backward, Step
+from gradlint.facts.paths import covers
 from gradlint.facts.values import (
     NOTHING,
     SELF,
@@ -30,8 +29,7 @@ from gradlint.facts.values import (
     flat,
 )
 from gradlint.knowledge.training import BUILDERS, ROOT_METHODS
-from gradlint.model import Place, Trainable
-from gradlint.syntax.names import dotted
+from gradlint.model import MODES, Place, Trainable
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -44,6 +42,31 @@ class Starved:
     root: str
     root_place: Place | None
     survivors: frozenset[str]
+    decorates: str = ""
+
+    def under_decorator(self, cls: ClassFacts, name: str) -> Starved:
+        """The same, said of the root method `name` of `cls`, if `cls` itself loses parameters."""
+        is_own = self.owner is not None and cls.node in [c.node for c in self.owner.lineage]
+        if is_own or any(severed.inside for severed in self.lost):
+            return replace(self, decorates=name)
+        return self
+
+    @property
+    def is_told(self) -> bool:
+        """Whether a rule speaks of it: a block in which everything runs is no mistake by itself."""
+        if self.cut.cause not in MODES or self.decorates or self.survivors:
+            return True
+        return any(
+            not s.inside or (isinstance(s.origin, Source) and s.origin.is_parameter)
+            for s in self.lost
+        )
+
+    @property
+    def is_sure(self) -> bool:
+        """Whether any of what is lost must be trainable."""
+        return any(
+            isinstance(s.origin, Source) and s.origin.trainable is Trainable.YES for s in self.lost
+        )
 
 
 class Roots:
@@ -67,15 +90,41 @@ class Roots:
         values += [summary.returned for summary in self._analysis.relevant_roots()]
         return any(map(_has_lost, values))
 
+    def may_be_meant_to_train(self, source: Source, inside: ClassFacts | None) -> bool:
+        """Whether nothing says that the source is frozen, kept by hand, or in no optimizer."""
+        self._analysis.complete()
+        at = self._analysis.run.class_at
+        return self._is_meant_to_train(
+            source, inside if source.base == SELF else at.get(source.base)
+        )
+
+    def must_be_frozen(self, source: Source, inside: ClassFacts | None) -> bool:
+        """Whether requires_grad of a source is set to False; `inside` is the class of self."""
+        self._analysis.complete()
+        at = self._analysis.run.class_at
+        cls = inside if source.base == SELF else at.get(source.base)
+        return self._intent.must_be_frozen(source, cls)
+
+    def entries_without_callers(self) -> list[Entry]:
+        """Entries that no other entry runs: their callers know more than they do."""
+        entries = self._analysis.entries
+        called: set[int] = set()
+        for entry in entries:
+            called |= entry.effects.reached - {entry.node_id}
+        return [entry for entry in entries if entry.node_id not in called]
+
     def starved(self) -> tuple[Starved, ...]:
         """Everything that starves, classes first; one cut is told once."""
         return self._found
 
     def _once(self) -> Iterator[Starved]:
         best: dict[object, Starved] = {}
+        decorated = {node: (cls, name) for node, cls, name in self._decorated_roots()}
         for found in self._all():
-            key = found.cut.block.node if found.cut.block is not None else found.cut
-            if key not in best or (_is_sure(found) and not _is_sure(best[key])):
+            key = found.cut.key
+            if key in decorated:
+                found = found.under_decorator(*decorated[key])
+            if key not in best or (found.is_sure and not best[key].is_sure):
                 best[key] = found
         yield from best.values()
 
@@ -88,6 +137,14 @@ class Roots:
                     yield from self._of_method(cls, name)
             yield from self._of_steps(cls)
         yield from self._of_script()
+
+    def _decorated_roots(self) -> Iterator[tuple[object, ClassFacts, str]]:
+        """The decorators of root methods: a mode there is a statement about the whole method."""
+        for cls in self._analysis.classes:
+            for name in ROOT_METHODS if cls.must_be_module else ():
+                if name in cls.methods:
+                    for decorator in cls.methods[name].decorators:
+                        yield decorator, cls, f"{cls.name}.{name}"
 
     # ------------------------------------------------------------------------- by class
 
@@ -112,13 +169,7 @@ class Roots:
             return
         live, cut = flat(summary.returned)
         alive = self._alive_in(cls, [summary], live)
-        own = _decorators(cls, name)
-        lost = [
-            s
-            for s in cut
-            if self._starves(s, SELF, alive, cls)
-            and (s.cut.block is None or s.cut.block.node not in own)
-        ]
+        lost = [s for s in cut if self._starves(s, SELF, alive, cls)]
         yield from _grouped(lost, cls, None, _names(alive))
 
     def _of_steps(self, cls: ClassFacts) -> Iterator[Starved]:
@@ -127,6 +178,8 @@ class Roots:
         alive = self._alive_in(cls, steps, NOTHING)
         for summary in steps:
             for backward, step in summary.effects.backwards_with_steps:
+                if backward.may_fail:
+                    continue
                 _, cut = flat(backward.value)
                 lost = [
                     s
@@ -198,7 +251,7 @@ class Roots:
 
     def _of_script(self) -> Iterator[Starved]:
         """Variables and arguments: what no backward() of the file reaches."""
-        entries = self._entries_without_callers()
+        entries = self.entries_without_callers()
         alive: dict[Base, set[tuple[str, ...]]] = {}
         for entry in entries:
             for origin in _leaving(entry.summary):
@@ -206,6 +259,8 @@ class Roots:
                     alive.setdefault(origin.base, set()).add(origin.path)
         for entry in entries:
             for backward, step in entry.effects.backwards_with_steps:
+                if backward.may_fail:
+                    continue
                 live, cut = flat(backward.value)
                 lost = [
                     s
@@ -217,14 +272,6 @@ class Roots:
                 )
                 yield from _grouped(lost, None, backward, survivors)
 
-    def _entries_without_callers(self) -> list[Entry]:
-        """Entries that no other entry runs: their callers know more than they do."""
-        entries = self._analysis.entries
-        called: set[int] = set()
-        for entry in entries:
-            called |= entry.effects.reached - {entry.node_id}
-        return [entry for entry in entries if entry.node_id not in called]
-
     def _starves_in_script(
         self, severed: Severed, alive: dict[Base, set[tuple[str, ...]]], entry: Entry
     ) -> bool:
@@ -234,8 +281,10 @@ class Roots:
         cls = self._analysis.run.class_at.get(origin.base)
         if not self._starves(severed, origin.base, alive.get(origin.base, set()), cls):
             return False
-        optimizes = bool(entry.effects.optimized)
-        return not optimizes or self._intent.must_be_optimized(origin, cls)
+        is_whole_module = severed.inside and not origin.is_parameter
+        if not entry.effects.optimized and not is_whole_module:
+            return True
+        return self._intent.must_be_optimized(origin, cls)
 
     # ------------------------------------------------------------------------- decisions
 
@@ -245,12 +294,14 @@ class Roots:
         origin = severed.origin
         if not isinstance(origin, Source) or origin.base != base:
             return False
+        return not _is_alive(origin, alive) and self._is_meant_to_train(origin, cls)
+
+    def _is_meant_to_train(self, source: Source, cls: ClassFacts | None) -> bool:
         return (
-            origin.trainable is not Trainable.NO
-            and not _is_alive(origin, alive)
-            and not self._intent.must_be_frozen(origin, cls)
-            and self._intent.may_be_optimized(origin, cls)
-            and not self._intent.must_be_written(origin, cls)
+            source.trainable is not Trainable.NO
+            and not self._intent.must_be_frozen(source, cls)
+            and self._intent.may_be_optimized(source, cls)
+            and not self._intent.must_be_written(source, cls)
         )
 
 
@@ -261,13 +312,6 @@ def _below_member(user: ClassFacts | None, origin: Source, cls: ClassFacts) -> s
     held = (thing.cls or thing.element) if thing is not None else None
     is_other = held is not None and held.node is not cls.node
     return set() if is_other or len(origin.path) < 2 else {origin.path[1:]}
-
-
-def _is_sure(found: Starved) -> bool:
-    """Whether any of what is lost must be trainable."""
-    return any(
-        isinstance(s.origin, Source) and s.origin.trainable is Trainable.YES for s in found.lost
-    )
 
 
 def _may_train(step: Step | None, origin: Origin) -> bool:
@@ -301,24 +345,8 @@ def _is_alive(source: Source, alive: set[tuple[str, ...]]) -> bool:
     return any(covers(path, source.path) for path in alive)
 
 
-def _decorators(cls: ClassFacts, name: str) -> tuple[object, ...]:
-    """The decorators of a root: a mode there is a statement about the whole method."""
-    found = cls.method(name)
-    return tuple(found[1].decorators) if found is not None else ()
-
-
 def _names(paths: set[tuple[str, ...]]) -> frozenset[str]:
     return frozenset(".".join(path) for path in paths)
-
-
-def _kind_of_root(cut: Cut, backward: Backward) -> str:
-    """Whether the loss itself is computed under the mode, or something that leads to it."""
-    node, call = cut.place.node, backward.place.node
-    if not isinstance(node, cst.Assign) or not isinstance(call, cst.Call):
-        return "backward"
-    receiver = call.func.value if isinstance(call.func, cst.Attribute) else call.func
-    assigned = [dotted(target.target) for target in node.targets]
-    return "loss" if dotted(receiver) in assigned else "backward"
 
 
 def _order(severed: Severed) -> tuple[int, tuple[str, ...]]:
@@ -335,10 +363,9 @@ def _grouped(
     """One Starved for each cut, and for each block that cuts in several places."""
     groups: dict[object, list[Severed]] = {}
     for severed in sorted(lost, key=_order):
-        block = severed.cut.block
-        groups.setdefault(block.node if block is not None else severed.cut, []).append(severed)
+        groups.setdefault(severed.cut.key, []).append(severed)
     for group in groups.values():
         cut = group[0].cut
-        root = _kind_of_root(cut, backward) if backward is not None else "return"
+        root = "backward" if backward is not None else "return"
         place = backward.place if backward is not None else None
         yield Starved(cut, tuple(group), owner, root, place, survivors)

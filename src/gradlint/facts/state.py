@@ -7,18 +7,23 @@ from dataclasses import dataclass, field, replace
 
 import libcst as cst
 
+from gradlint.facts.aliases import note_alias
 from gradlint.facts.classes import ClassFacts
+from gradlint.facts.effects import Effects, Mark
 from gradlint.facts.index import Index
-from gradlint.facts.memory import Memory, Traces
-from gradlint.facts.recorder import Context, Recorder, WriteRecord
-from gradlint.facts.tracking import note_alias, note_result, note_use
+from gradlint.facts.memory import Memory, Saved, Traces
+from gradlint.facts.paths import left_frozen
+from gradlint.facts.recorder import Context, Recorder
+from gradlint.facts.results import kept, note_result, taints, with_history, without_targets
+from gradlint.facts.uses import note_use
 from gradlint.facts.values import (
     NOTHING,
+    SELF,
     Base,
     Broken,
     Cut,
     Each,
-    Graph,
+    Keys,
     Live,
     Origin,
     Severed,
@@ -31,7 +36,7 @@ from gradlint.facts.values import (
     join,
     own_graph,
 )
-from gradlint.model import Kind, Place, Trainable
+from gradlint.model import Graph, Kind, Place, Trainable
 
 Env = dict[str, Value]
 _ROUNDS = 4  # a loop body that still changes after so many rounds is taken as it is
@@ -47,64 +52,6 @@ class Mode:
 
 CALLERS_MODE = Mode("caller", Place(cst.Pass(), cst.Pass()))
 """Gradients are off because they are off where this function is called."""
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Backward:
-    """A call that sends gradient back from `value`."""
-
-    value: Value
-    place: Place
-
-
-@dataclass(frozen=True, slots=True)
-class Step:
-    """An optimizer's step(); `things` is what it holds, nothing when that cannot be told."""
-
-    things: tuple[Thing, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Mark:
-    """`requires_grad` of everything below a path was set; `frozen` says to what."""
-
-    base: Base
-    path: tuple[str, ...]
-    frozen: bool
-
-
-@dataclass(eq=False, slots=True)
-class Effects:
-    """What running a function does besides returning a value.
-
-    `timeline` holds backward() and step() in order. `stores` are attributes set on self;
-    `optimized` holds for each optimizer whose parameters it is given (nothing: that cannot be
-    told); `written` are parameters that are set from other tensors by hand, as moving averages
-    and target networks are; `late_writes` are writes past autograd to arguments that were not used
-    after it; `reached` are the functions that were followed, by the id of their node.
-    """
-
-    escapes: set[Origin] = field(default_factory=set)
-    timeline: list[Backward | Step] = field(default_factory=list)
-    stores: dict[str, Value] = field(default_factory=dict)
-    marks: list[Mark] = field(default_factory=list)
-    optimized: list[tuple[Thing, ...]] = field(default_factory=list)
-    written: set[Source] = field(default_factory=set)
-    late_writes: dict[str, WriteRecord] = field(default_factory=dict)
-    reached: set[int] = field(default_factory=set)
-
-    @property
-    def backwards(self) -> Iterator[Backward]:
-        """The calls of backward(), in order."""
-        return (event for event in self.timeline if isinstance(event, Backward))
-
-    @property
-    def backwards_with_steps(self) -> Iterator[tuple[Backward, Step | None]]:
-        """Each call of backward() with the step that follows it."""
-        for i, event in enumerate(self.timeline):
-            if isinstance(event, Backward):
-                later = (e for e in self.timeline[i + 1 :] if isinstance(e, Step))
-                yield event, next(later, None)
 
 
 @dataclass(eq=False, slots=True)
@@ -134,13 +81,17 @@ class State:
         self.dead = False
         self.unsure = 0  # branches and loops around this point
         self.loops = 0  # loops around this point
+        self.uses_data = False  # whether anything in the file is called `data`
+        self.guards = 0  # blocks around this point that expect an exception
         self.frame = Frame("", 0)
         self.statement: cst.CSTNode = cst.Pass()
         self.jumps: list[Env] = []
         self.made: dict[Base, Place] = {}
         self.class_at: dict[Base, ClassFacts] = {}
         self._cuts: dict[tuple[int, str, int], Cut] = {}
-        self._memories: dict[tuple[int, bool], Memory] = {}
+        self.scalar_cuts: set[Cut] = set()
+        self._saved: dict[tuple[int, str], Saved] = {}
+        self._memories: dict[tuple[int, bool, bool], Memory] = {}
 
     # -------------------------------------------------------------------------- places, cuts
 
@@ -151,7 +102,10 @@ class State:
     def context(self) -> Context:
         """Where the interpretation stands, for a record."""
         block = self.mode.block if self.mode is not None else None
-        return Context(self.frame.symbol, self.frame.in_initialiser, block)
+        frame, is_conditional = self.frame, self.unsure > self.loops
+        return Context(
+            frame.symbol, frame.in_initialiser, block, is_conditional, self.guards > 0, frame.cls
+        )
 
     def cut_at(self, node: cst.CSTNode, cause: str, block: Place | None = None) -> Cut:
         """The cut at `node`: always the same object for the same node, cause and block."""
@@ -182,23 +136,65 @@ class State:
         `name` is how the tables of knowledge.saved call the operation.
         """
         values = list(inputs)
-        note_use(self, node, values, name)
+        if kind is Kind.OTHER:  # arithmetic of numbers
+            return Value(kind, *gathered(values), graph=combined(map(own_graph, values)))
+        note_use(self, node, values, name, used)
+        if self.mode is None:
+            return self._recorded(node, values, kind, used, name)
         live, cut = gathered(values)
-        if self.mode is not None:
-            if live or used:
-                cut = cut | self._severed_by_mode(node, live, used)
-            return Value(kind, NOTHING, cut, None, None, Graph.NO, self.new_memory(node))
-        graph = combined((*map(own_graph, values), *map(_graph_of_source, used)))
-        memory = note_result(self, node, self.new_memory(node), graph, name)
-        return Value(kind, live | used if used else live, cut, None, None, graph, memory)
+        if live or used:
+            cut = cut | self._severed_by_mode(node, live, used)
+        result = Value(kind, NOTHING, cut, None, None, Graph.NO, self.new_memory(node))
+        return note_result(self, node, values, result, name)
+
+    def _recorded(
+        self, node: cst.CSTNode, values: list[Value], kind: Kind, used: Live, name: str
+    ) -> Value:
+        """The result of an operation that becomes part of the graph."""
+        seen = taints(self, values)
+        live, cut = gathered(without_targets(name, values))
+        graph = combined((*map(own_graph, values), *map(self._graph_of, used)))
+        result = Value(kind, live | used, cut, None, None, graph, self.new_memory(node))
+        result = note_result(self, node, values, result, name)
+        keeps = kept(values).union(self.saved_by(node)) if self.uses_data else frozenset[Saved]()
+        return with_history(result, seen, keeps)
+
+    def _graph_of(self, origin: Origin) -> Graph:
+        """What using a source brings: nothing, where it is frozen by now."""
+        if not isinstance(origin, Source) or origin.trainable is not Trainable.YES:
+            return Graph.MAYBE
+        marks = [(m.path, m.frozen) for m in self.frame.effects.marks if m.base == origin.base]
+        cls = self.frame.cls if origin.base == SELF else self.class_at.get(origin.base)
+        built = cls.marks if cls is not None else []
+        return Graph.NO if left_frozen([*built, *marks], origin.path) else Graph.COMPUTED
+
+    def is_statement(self, node: cst.CSTNode) -> bool:
+        """True when the value of `node` is thrown away."""
+        return isinstance(self.statement, cst.Expr) and self.statement.value is node
+
+    def saved_at(self, node: cst.CSTNode, operation: str, what: str) -> Saved:
+        """The note that `operation` keeps its result or input: one object for each node."""
+        key = (id(node), what)
+        known = self._saved.get(key)
+        if known is None:
+            known = self._saved[key] = Saved(operation, what, self.place(node))
+        return known
+
+    def saved_by(self, node: cst.CSTNode) -> Iterator[Saved]:
+        """What has been noted for the operation at `node`."""
+        for what in ("input", "result", "weights"):
+            if (saved := self._saved.get((id(node), what))) is not None:
+                yield saved
 
     def new_memory(self, node: cst.CSTNode) -> Memory:
         """That of a tensor which is made at `node`."""
+        off = self.mode is not None
         in_inference = self.mode is not None and self.mode.cause == "inference_mode"
-        key = (id(node), in_inference)
+        key = (id(node), off, in_inference)
         memory = self._memories.get(key)
         if memory is None:
-            memory = self._memories[key] = Memory(id(node), in_inference=in_inference)
+            memory = Memory(id(node), in_inference=in_inference, unrecorded=off)
+            self._memories[key] = memory
         self.traces.make(memory)
         return memory
 
@@ -244,10 +240,12 @@ class State:
         live, cut = gathered(values)
         origins = live | {severed.origin for severed in cut}
         if not origins:
-            return Value(kind, graph=Graph.NO)
+            memory = self.new_memory(node) if kind is Kind.TENSOR else None
+            return Value(kind, graph=Graph.NO, memory=memory)
         at = self.cut_at(node, cause)
         cut = frozenset(Severed(origin, at, False) for origin in origins)
-        return Value(kind, NOTHING, cut, graph=Graph.NO)
+        memory = self.new_memory(node) if kind is Kind.TENSOR else None
+        return Value(kind, NOTHING, cut, graph=Graph.NO, memory=memory)
 
     def escape(self, *values: Value) -> None:
         """The values may be kept or trained on somewhere out of sight."""
@@ -270,11 +268,18 @@ class State:
         self.made[base] = self.place(node)
         return base
 
+    def inference_at(self, node: cst.CSTNode) -> Cut | None:
+        """The inference_mode in which `node` makes something, as a cut there."""
+        if self.mode is None or self.mode.cause != "inference_mode":
+            return None
+        return self.cut_at(node, self.mode.cause, self.mode.block)
+
     def name_made(self, value: Value, base: Base, path: tuple[str, ...] = ()) -> Value:
         """`value`, under the name of the variable or attribute that it is first bound to."""
         if value.items is not None:
-            items = tuple(self.name_made(item, base, path) for item in value.items)
-            return replace(value, items=items)
+            bases = _bases_of_items(value, base) if not path else [base] * len(value.items)
+            pairs = zip(value.items, bases, strict=True)
+            return replace(value, items=tuple(self.name_made(i, b, path) for i, b in pairs))
         if isinstance(value.ref, Each):
             element = self.name_made(value.ref.element, base, path)
             return replace(value, ref=replace(value.ref, element=element))
@@ -357,10 +362,10 @@ class State:
         self.dead = True
 
 
-def _graph_of_source(origin: Origin) -> Graph:
-    if isinstance(origin, Source) and origin.trainable is Trainable.YES:
-        return Graph.COMPUTED
-    return Graph.MAYBE
+def _bases_of_items(value: Value, base: Base) -> list[Base]:
+    """What the objects in a list or dict are called: `models[0]`, `nets['a']`."""
+    keys = value.ref.names if isinstance(value.ref, Keys) else range(len(value.items or ()))
+    return [replace(base, name=f"{base.name}[{key!r}]") for key in keys]
 
 
 def _renamed(held: Thing, old: Base, new: Base, path: tuple[str, ...]) -> Thing:

@@ -8,24 +8,25 @@ from typing import TYPE_CHECKING, Any
 
 import libcst as cst
 
-from gradlint.facts.attributes import written_attribute
+from gradlint.facts.attributes import note_deletion, written_attribute
 from gradlint.facts.elements import element_of, merged_parameters, worth_unrolling
-from gradlint.facts.modes import mode_of
+from gradlint.facts.in_place import in_place, rebind
+from gradlint.facts.modes import entered, mode_of
 from gradlint.facts.operators import AUGMENTED
-from gradlint.facts.tensor_methods import in_place, rebind
-from gradlint.facts.tracking import note_leaving, note_write
+from gradlint.facts.uses import note_leaving, tainted
 from gradlint.facts.values import (
     NONE,
     TENSORS,
     UNKNOWN,
     Class,
     Function,
-    Graph,
     ParametersOf,
     Value,
     listed_value,
 )
-from gradlint.model import Form, Kind, Trainable
+from gradlint.knowledge.training import EXPECTING
+from gradlint.model import Form, Graph, Kind, Trainable
+from gradlint.syntax.names import dotted
 
 if TYPE_CHECKING:
     from gradlint.facts.interpreter import Interpreter
@@ -97,7 +98,6 @@ def _sum_of(run: Interpreter, node: cst.AugAssign, old: Value, new: Value) -> Va
     kind = Kind.TENSOR if new.kind in TENSORS else Kind.UNKNOWN
     if old.kind is Kind.OTHER and new.kind is Kind.OTHER:
         kind = Kind.OTHER
-    note_write(run, node, node.target, old, AUGMENTED[type(node.operator)], None)
     return run.operation(node, (old, new), kind)
 
 
@@ -107,7 +107,7 @@ def _sum_of(run: Interpreter, node: cst.AugAssign, old: Value, new: Value) -> Va
 def _return(run: Interpreter, node: cst.Return) -> None:
     value = run.evaluate(node.value) if node.value is not None else NONE
     note_leaving(run, value)
-    run.frame.returns.append(value)
+    run.frame.returns.append(tainted(run, value))
     run.dead = True
 
 
@@ -131,6 +131,8 @@ def _delete(run: Interpreter, node: cst.Del) -> None:
     for target in (node.target, *(element.value for element in targets)):
         if isinstance(target, cst.Name):
             run.env.pop(target.value, None)
+        elif isinstance(target, cst.Attribute):
+            note_deletion(run, run.evaluate(target))
 
 
 # ------------------------------------------------------------------------------- branches
@@ -244,7 +246,9 @@ def _while(run: Interpreter, node: cst.While) -> None:
 
 def _try(run: Interpreter, node: cst.Try | cst.TryStar) -> None:
     def body() -> None:
+        run.guards += bool(node.handlers)
         run.block(node.body)
+        run.guards -= bool(node.handlers)
         if node.orelse is not None and not run.dead:
             run.block(node.orelse.body)
 
@@ -277,17 +281,24 @@ def _matches_all(pattern: cst.MatchPattern) -> bool:
 
 
 def _with(run: Interpreter, node: cst.With) -> None:
-    outer = run.mode
+    outer, guards = run.mode, run.guards
     for item in node.items:
         run.statement = item.item
         decided, mode = mode_of(run, item.item, item)
         if decided is not None:
-            run.mode = mode
+            run.mode = entered(run, decided, mode)
+        run.guards += _expects_an_exception(item.item)
         value = run.evaluate(item.item)
         if item.asname is not None:
             run.bind_target(item.asname.name, UNKNOWN if decided is not None else value)
     run.block(node.body)
-    run.mode = outer
+    run.mode, run.guards = outer, guards
+
+
+def _expects_an_exception(item: cst.BaseExpression) -> bool:
+    """`with pytest.raises(RuntimeError):` and the like."""
+    name = dotted(item.func) if isinstance(item, cst.Call) else None
+    return (name or "").rpartition(".")[2] in EXPECTING
 
 
 # ----------------------------------------------------------------------------- definitions

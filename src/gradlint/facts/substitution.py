@@ -12,7 +12,6 @@ from gradlint.facts.values import (
     Bound,
     Broken,
     Each,
-    Graph,
     Inflow,
     Live,
     Origin,
@@ -25,7 +24,7 @@ from gradlint.facts.values import (
     flat,
     own_graph,
 )
-from gradlint.model import Kind
+from gradlint.model import Graph, Kind
 
 
 class View(Protocol):

@@ -8,20 +8,14 @@ from typing import TYPE_CHECKING
 import libcst as cst
 
 from gradlint.facts.arguments import Arguments
-from gradlint.facts.attributes import fresh_leaf, mark, write_by_hand
+from gradlint.facts.attributes import fresh_leaf, mark
 from gradlint.facts.imported_calls import by_flow, with_indices
-from gradlint.facts.tracking import note_use, note_write
+from gradlint.facts.in_place import in_place, rebind
+from gradlint.facts.memory import converted, reshaped
 from gradlint.facts.values import (
-    NOTHING,
     OTHER,
-    Graph,
     Imported,
-    Severed,
     Value,
-    combined,
-    flat,
-    gathered,
-    own_graph,
 )
 from gradlint.knowledge.ops import (
     INTEGER_TYPES,
@@ -29,11 +23,11 @@ from gradlint.knowledge.ops import (
     METHODS,
     RETURNS_ITS_RECEIVER,
     SHARES_MEMORY,
+    VIEWS,
     Flow,
     must_write_in_place,
 )
-from gradlint.model import Kind, Trainable
-from gradlint.syntax.names import dotted
+from gradlint.model import Graph, Kind, Trainable
 
 if TYPE_CHECKING:
     from gradlint.facts.interpreter import Interpreter
@@ -42,6 +36,7 @@ if TYPE_CHECKING:
 def tensor_method(
     run: Interpreter, node: cst.Call, receiver: Value, name: str, arguments: Arguments
 ) -> Value:
+    """The value of `receiver.name(...)`, where the receiver is a tensor."""
     assert isinstance(node.func, cst.Attribute)
     target = node.func.value
     if name == "requires_grad_":
@@ -51,21 +46,41 @@ def tensor_method(
     if name == "register_hook":
         run.escape(receiver)
         return OTHER
+    if name == "detach_":
+        return _detached_in_place(run, node, target, receiver)
     if must_write_in_place(name):
         return in_place(run, node, target, receiver, arguments.all, name)
     if name in MAY_RETURN_ITS_INPUT:
         if any(_is_integer_type(run, value) for value in arguments.all):
             return run.ended(node, [receiver], "no gradient", Kind.TENSOR)
         return _converted(run, receiver)
+    return _computed(run, node, receiver, name, arguments)
+
+
+def _computed(
+    run: Interpreter, node: cst.Call, receiver: Value, name: str, arguments: Arguments
+) -> Value:
+    """A new tensor, or a view."""
     inputs = [receiver, *arguments.all]
     value = by_flow(run, node, METHODS.get(name, Flow.PASSES), inputs, name)
+    if name in VIEWS and run.mode is not None and receiver.graph in (Graph.COMPUTED, Graph.LEAF):
+        value = replace(value, graph=Graph.MAYBE)  # it says requires_grad, and has no grad_fn
     if name in SHARES_MEMORY:
-        value = replace(value, memory=receiver.memory)
+        value = replace(value, memory=reshaped(receiver.memory))
     if name == "numpy":
         return replace(value, kind=Kind.ARRAY)
-    if name == "detach_":
-        rebind(run, target, value)
-    return with_indices(run, node, name, value)
+    return with_indices(run, node, name, value, arguments.all)
+
+
+def _detached_in_place(
+    run: Interpreter, node: cst.Call, target: cst.CSTNode, receiver: Value
+) -> Value:
+    """x.detach_(): a computed tensor loses its graph; a leaf is frozen, and as it was."""
+    if receiver.kind is Kind.PARAMETER:
+        return receiver
+    value = by_flow(run, node, Flow.DETACHES, [receiver])
+    rebind(run, target, value)
+    return value
 
 
 def _converted(run: Interpreter, receiver: Value) -> Value:
@@ -73,7 +88,8 @@ def _converted(run: Interpreter, receiver: Value) -> Value:
     graph = receiver.graph
     if graph is Graph.LEAF or (graph is Graph.COMPUTED and run.mode is not None):
         graph = Graph.MAYBE
-    return Value(Kind.TENSOR, receiver.live, receiver.cut, graph=graph)
+    memory = converted(receiver.memory)
+    return Value(Kind.TENSOR, receiver.live, receiver.cut, graph=graph, memory=memory)
 
 
 def _requires_grad_of_tensor(
@@ -82,7 +98,10 @@ def _requires_grad_of_tensor(
     wanted = arguments.get(0, "requires_grad")
     frozen = wanted is not None and wanted.constant is not True
     if receiver.kind is not Kind.PARAMETER:
-        return receiver if frozen else fresh_leaf(run, node, receiver)
+        value = receiver if frozen else fresh_leaf(run, node, receiver)
+        assert isinstance(node.func, cst.Attribute)
+        rebind(run, node.func.value, value)
+        return value
     mark(run, receiver, frozen)
     thing = receiver.thing
     must_freeze = wanted is not None and wanted.constant is False
@@ -94,48 +113,3 @@ def _requires_grad_of_tensor(
 
 def _is_integer_type(run: Interpreter, value: Value) -> bool:
     return isinstance(value.ref, Imported) and value.ref.name in INTEGER_TYPES
-
-
-def in_place(
-    run: Interpreter,
-    node: cst.CSTNode,
-    target: cst.CSTNode,
-    receiver: Value,
-    inputs: list[Value],
-    via: str,
-) -> Value:
-    """The receiver after an in-place operation: its own graph stays, under a mode too."""
-    note_use(run, node, [receiver, *inputs])
-    live, cut = gathered(inputs)
-    cut = cut | receiver.cut
-    if run.mode is not None and live - receiver.live:
-        at = run.cut_at(node, run.mode.cause, run.mode.block)
-        cut = cut | {Severed(origin, at, False) for origin in live - receiver.live}
-        live = NOTHING
-    owner = receiver
-    while isinstance(target, cst.Subscript):
-        target = target.value
-        owner = run.evaluate(target) if isinstance(target, cst.Name | cst.Attribute) else owner
-    note_write(run, node, target, owner, via, inputs[-1] if inputs else None)
-    is_part = owner is not receiver and run.mode is not None
-    if owner.kind is Kind.PARAMETER and (live or cut or is_part):
-        write_by_hand(run, owner)
-    elif owner.kind is Kind.TENSOR and owner.thing is not None:
-        write_by_hand(run, Value(live=run.source(owner.thing)))
-    graph = receiver.graph
-    if run.mode is None:
-        graph = combined((graph, *map(own_graph, inputs)))
-    value = replace(receiver, live=receiver.live | live, cut=cut, graph=graph)
-    rebind(run, target, value)
-    return value
-
-
-def rebind(run: Interpreter, target: cst.CSTNode, value: Value) -> None:
-    """A name now stands for a changed tensor; through a subscript, its whole has changed."""
-    while isinstance(target, cst.Subscript):
-        target = target.value
-    name = dotted(target)
-    if name is not None and name in run.env:
-        old = run.env[name]
-        live, cut = flat(value)
-        run.env[name] = replace(value, kind=old.kind, ref=old.ref, live=live, cut=cut)

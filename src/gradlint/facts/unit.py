@@ -3,25 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-import libcst as cst
-
 from gradlint.facts.analysis import Analysis
+from gradlint.facts.answers import Answers, Seen
 from gradlint.facts.classes import ClassFacts
-from gradlint.facts.elements import trainable_of
-from gradlint.facts.recorder import Argument, AttributeRecord, CallRecord
+from gradlint.facts.graphless import Graphless, graphless
+from gradlint.facts.mode_uses import mode_uses
 from gradlint.facts.roots import Roots, Starved
-from gradlint.facts.values import SELF, Severed, Source
+from gradlint.facts.values import Live, Source
+from gradlint.facts.writes import written_origins
 from gradlint.model import (
     AttributeUse,
     Call,
-    Lost,
+    GraphlessBackward,
+    InferenceUse,
+    ModeUse,
     Operand,
-    Place,
+    StaleSnapshot,
     Starvation,
-    Trainable,
+    UnrecordedWrite,
 )
 
 if TYPE_CHECKING:
@@ -36,39 +39,75 @@ class Unit:
     """
 
     def __init__(self, trees: Sequence[Tree], triggers: Iterable[str] = ()) -> None:
-        self._trees = trees
         self._analysis = Analysis([tree.body for tree in trees], triggers)
+        self._recorder = self._analysis.run.recorder
+        self._answers = Answers(trees[0], self._analysis.run)
 
-    @cached_property
-    def _roots(self) -> Roots:
-        return Roots(self._analysis)
-
-    # ---------------------------------------------------------------------------- questions
+    # -------------------------------------------------------------------------------- events
 
     def method_calls(self, name: str) -> Iterator[Call]:
         """Calls of a method of this name, whatever they are called on."""
-        for record in self._analysis.run.recorder.calls.get(name, {}).values():
+        for record in self._recorder.calls.get(name, {}).copy().values():
             if record.receiver is not None:
-                yield self._call(record)
+                yield self._answers.call(record)
 
     def function_calls(self, name: str) -> Iterator[Call]:
         """Calls of a function by its canonical name, as in `torch.no_grad`."""
-        for record in self._analysis.run.recorder.calls.get(name, {}).values():
+        for record in self._recorder.calls.get(name, {}).copy().values():
             if record.receiver is None:
-                yield self._call(record)
+                yield self._answers.call(record)
 
     def attribute_uses(self, name: str) -> Iterator[AttributeUse]:
         """Reads of an attribute of tensors, and writes of an attribute of anything."""
-        for record in self._analysis.run.recorder.attributes.get(name, {}).values():
-            yield self._attribute_use(record)
+        for record in self._recorder.attributes.get(name, {}).copy().values():
+            yield self._answers.attribute_use(record)
 
-    @cached_property
-    def _starvations(self) -> tuple[Starvation, ...]:
-        return tuple(map(self._starvation, self._roots.starved()))
+    def mode_uses(self) -> tuple[ModeUse, ...]:
+        """Every place that names a grad mode, in code that is never run too."""
+        return self._mode_uses
+
+    def unrecorded_writes(self) -> Iterator[UnrecordedWrite]:
+        """In-place writes to computed tensors that autograd does not record, and that matter."""
+        for record in list(self._recorder.writes.values()):
+            origins = written_origins(record)
+            if not self._must_be_frozen(origins, record.context.cls):
+                yield self._answers.write(record)
+
+    def stale_snapshots(self) -> Iterator[StaleSnapshot]:
+        """Values that are kept without a copy, and change with what they are compared to."""
+        return map(self._answers.stale, self._recorder.stale.values())
+
+    def inference_uses(self) -> Iterator[InferenceUse]:
+        """Inference tensors where autograd takes none."""
+        for record in list(self._recorder.inference.values()):
+            if not self._must_be_frozen(record.needing, record.context.cls):
+                yield self._answers.inference(record)
+
+    # ------------------------------------------------------------------------------ verdicts
 
     def starvations(self) -> tuple[Starvation, ...]:
         """Every cut that keeps trainable parameters from learning."""
         return self._starvations
+
+    def graphless_backwards(self) -> Iterator[GraphlessBackward]:
+        """Every backward() that must raise for want of a graph, unless a starvation says why."""
+        told = {s.cut for s in self._roots.starved() if s.is_sure and s.is_told}
+        for found in self._graphless:
+            if found.is_loss_itself or found.cut not in told:
+                yield self._answers.graphless(found)
+
+    def must_train(self, operand: Operand) -> bool:
+        """False when every parameter that the operand depends on is frozen."""
+        seen = operand.value
+        assert isinstance(seen, Seen)
+        return not self._must_be_frozen(seen.value.live, seen.cls)
+
+    def may_be_meant_to_train(self, operand: Operand) -> bool:
+        """False when a parameter is frozen, kept by hand, deleted or in no optimizer."""
+        seen = operand.value
+        assert isinstance(seen, Seen)
+        sources = [origin for origin in seen.value.live if isinstance(origin, Source)]
+        return all(self._roots.may_be_meant_to_train(source, seen.cls) for source in sources)
 
     def cut_parameters(self, class_name: str) -> set[str]:
         """Attributes of the class that forward uses only behind a cut, whatever is intended."""
@@ -78,106 +117,35 @@ class Unit:
                 return {source.path[0] for source in sources if source.path}
         return set()
 
-    # ------------------------------------------------------------------------------ answers
+    # ------------------------------------------------------------------------------- answers
 
-    def text(self, node: object) -> str:
-        """The source of an expression, on one line."""
-        assert isinstance(node, cst.CSTNode)
-        return " ".join(self._trees[0].text(node).split())
+    @cached_property
+    def _roots(self) -> Roots:
+        return Roots(self._analysis)
 
-    def _operand(self, argument: Argument) -> Operand:
-        value = argument.value
-        return Operand(self.text(argument.node), value.kind, value.constant)
+    @cached_property
+    def _mode_uses(self) -> tuple[ModeUse, ...]:
+        return mode_uses(self._analysis.declarations, self._analysis.run.indexer)
 
-    def _call(self, record: CallRecord) -> Call:
-        plain = tuple(self._operand(a) for a in record.arguments if not a.keyword)
-        named = tuple((a.keyword, self._operand(a)) for a in record.arguments if a.keyword)
-        context = record.context
-        return Call(
-            place=record.place,
-            symbol=context.symbol,
-            in_initialiser=context.in_initialiser,
-            grad_off=context.grad_off,
-            name=record.name,
-            receiver=self._operand(record.receiver) if record.receiver is not None else None,
-            arguments=plain,
-            keywords=named,
-            is_statement=record.is_statement,
-        )
+    @cached_property
+    def _graphless(self) -> tuple[Graphless, ...]:
+        return tuple(graphless(self._roots, self._analysis.run.scalar_cuts))
 
-    def _attribute_use(self, record: AttributeRecord) -> AttributeUse:
-        context = record.context
-        return AttributeUse(
-            place=record.place,
-            symbol=context.symbol,
-            in_initialiser=context.in_initialiser,
-            grad_off=context.grad_off,
-            name=record.name,
-            receiver=self._operand(record.receiver),
-            form=record.form,
-            via=record.via,
-            value=self._operand(record.value) if record.value is not None else None,
-        )
+    @cached_property
+    def _starvations(self) -> tuple[Starvation, ...]:
+        lost_losses = {
+            cut.key for found in self._graphless if found.is_loss_itself for cut in found.cuts
+        }
+        return tuple(self._starvation(found, lost_losses) for found in self._roots.starved())
 
-    def _starvation(self, found: Starved) -> Starvation:
-        cut = found.cut
-        lost = sorted((self._lost(s, found.owner) for s in found.lost), key=lambda one: one.name)
-        return Starvation(
-            place=cut.place,
-            symbol=cut.symbol,
-            cause=cut.cause,
-            text=self.text(_expression(cut.place)),
-            block=cut.block,
-            owner=found.owner.name if found.owner is not None else "",
-            root=found.root,
-            root_place=found.root_place,
-            lost=tuple(_distinct(lost)),
-            survivors=tuple(sorted(found.survivors)),
-            everything=_loses_everything(found),
-        )
+    def _starvation(self, found: Starved, lost_losses: set[object]) -> Starvation:
+        said = self._answers.starvation(found)
+        if found.root == "backward" and found.cut.key in lost_losses:
+            return replace(said, root="loss")
+        return said
 
-    def _lost(self, severed: Severed, owner: ClassFacts | None) -> Lost:
-        source = severed.origin
-        assert isinstance(source, Source)
-        made = self._analysis.run.made.get(source.base)
-        if owner is not None and source.path:
-            made = _made_in(owner, source.path[0])
-        return Lost(_name(source), source.trainable, source.is_parameter, severed.inside, made)
-
-
-def _expression(place: Place) -> object:
-    node = place.node
-    return node.value if isinstance(node, cst.Assign) else node
-
-
-def _made_in(owner: ClassFacts, name: str) -> Place | None:
-    for facts in owner.lineage:
-        if name in facts.made:
-            return facts.made[name]
-    return None
-
-
-def _loses_everything(found: Starved) -> bool:
-    """Whether nothing of the owner is left that could train at this root."""
-    if found.owner is None or found.survivors:
-        return False
-    lost = {s.origin.path[0] for s in found.lost if isinstance(s.origin, Source) and s.origin.path}
-    return all(
-        name in lost or trainable_of(value) is Trainable.NO
-        for name, value in found.owner.attributes.items()
-        if value.ref is not None
-    )
-
-
-def _name(source: Source) -> str:
-    head = () if source.base == SELF or not source.base.name else (source.base.name,)
-    return ".".join((*head, *source.path)) or "self"
-
-
-def _distinct(lost: list[Lost]) -> Iterator[Lost]:
-    """Each name once; used before the block counts more than used inside it."""
-    seen: dict[str, Lost] = {}
-    for one in lost:
-        if one.name not in seen or (seen[one.name].inside and not one.inside):
-            seen[one.name] = one
-    yield from seen.values()
+    def _must_be_frozen(self, origins: Live, inside: ClassFacts | None) -> bool:
+        sources = [origin for origin in origins if isinstance(origin, Source)]
+        if not sources or len(sources) < len(origins):
+            return False
+        return all(self._roots.must_be_frozen(source, inside) for source in sources)

@@ -9,11 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from enum import Enum
 from typing import TYPE_CHECKING, TypeVar
 
 from gradlint.facts.memory import Memory, same_memory
-from gradlint.model import NOT_CONSTANT, Kind, Place, Trainable
+from gradlint.model import NOT_CONSTANT, Graph, Kind, Place, Trainable
 
 if TYPE_CHECKING:
     import libcst as cst
@@ -74,6 +73,11 @@ class Cut:
     symbol: str
     order: int
 
+    @property
+    def key(self) -> object:
+        """What counts as one cut: a block, wherever in it gradient stops, or the place."""
+        return self.block.node if self.block is not None else self
+
 
 @dataclass(frozen=True, slots=True)
 class Severed:
@@ -82,18 +86,6 @@ class Severed:
     origin: Origin
     cut: Cut
     inside: bool
-
-
-class Graph(Enum):
-    """Whether a value requires gradient, apart from what its inflows bring.
-
-    A leaf requires it by its flag; what is computed has a grad_fn.
-    """
-
-    COMPUTED = "computed"
-    LEAF = "leaf"
-    MAYBE = "maybe"
-    NO = "no"
 
 
 _T = TypeVar("_T")
@@ -112,7 +104,8 @@ class Thing:
 
     `cls` is its class where that is in this file, `element` the class of all that a container
     holds, `parts` those members of it that have a name of their own. `bound` are attributes that
-    the constructor was given, as (name, value). `layer` is the class of torch.nn that it is.
+    the constructor was given, as (name, value). `layer` is the class of torch.nn that it is,
+    `made_in` the inference_mode under which it was made.
     """
 
     base: Base
@@ -123,6 +116,7 @@ class Thing:
     parts: tuple[Thing, ...] = ()
     bound: tuple[tuple[str, Value], ...] = ()
     layer: str = ""
+    made_in: Cut | None = None
 
     def member(self, name: str) -> Thing:
         """What `.name` of it is when nothing more is known."""
@@ -261,6 +255,7 @@ UNKNOWN = Value()
 OTHER = Value(Kind.OTHER, graph=Graph.NO)
 TENSOR = Value(Kind.TENSOR, graph=Graph.NO)
 NONE = Value(Kind.OTHER, ref=Constant(None), graph=Graph.NO)
+FALSE = Value(Kind.OTHER, ref=Constant(False), graph=Graph.NO)
 TENSORS = (Kind.TENSOR, Kind.PARAMETER)
 """The kinds of what must be a tensor."""
 

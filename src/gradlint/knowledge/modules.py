@@ -94,8 +94,42 @@ MODULE_ONLY_METHODS = frozenset(
 )
 """Methods by which a value in training code is known to be a module (optimizers share three)."""
 
+MODULE_ONLY_ATTRIBUTES = frozenset(
+    {
+        "weight",
+        "bias",
+        "in_features",
+        "out_features",
+        "in_channels",
+        "out_channels",
+        "num_features",
+        "num_embeddings",
+        "embedding_dim",
+        "normalized_shape",
+    }
+)
+"""Attributes of layers that no tensor has."""
+
 OPTIMIZER_ONLY_METHODS = frozenset({"step", "add_param_group"})
 """Methods that tell an optimizer from a module."""
+
+
+_MODEL_ZOOS = ("torchvision.models.", "timm.create_model", "timm.models.create_model")
+_FROM_HUB = ("from_pretrained", "from_config")
+
+
+def must_make_a_module(name: str) -> bool:
+    """Whether the function `name` of a library returns a model whose parameters train.
+
+    Sources: torchvision 0.29 (torchvision.models), timm 1.0 (timm.create_model), transformers 5
+    (AutoModel.from_pretrained and the like): each returns modules with requires_grad=True.
+    """
+    head, _, last = name.rpartition(".")
+    if name.startswith(_MODEL_ZOOS):
+        return last[:1].islower() and not last.startswith(("get_", "list_"))
+    owner = head.rpartition(".")[2]
+    is_model = "Model" in owner or ("For" in owner and not owner.endswith("Config"))
+    return name.startswith("transformers.") and last in _FROM_HUB and is_model
 
 
 def must_have_no_parameters(name: str, keywords: dict[str, object]) -> bool:

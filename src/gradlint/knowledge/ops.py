@@ -158,6 +158,44 @@ VIEWS = frozenset(
 SHARES_MEMORY = VIEWS - {"reshape", "flatten", "expand", "expand_as"}
 """Views that never copy, and to which one may write."""
 
+FILLS = frozenset({"[]", "masked_fill_", "fill_", "index_fill_", "zero_"})
+"""In-place writes whose last operand may be a constant, item assignment among them."""
+
+ADDITIVE = frozenset({"add_", "sub_", "+=", "-="})
+"""In-place writes by which the gradient of the receiver stays as it is."""
+
+NO_PROBABILITY = -1e4
+"""What scores are filled with to be nothing after a softmax, in half precision too."""
+
+FULL_REDUCTIONS = frozenset(
+    name
+    for short in "sum mean prod norm max min median var std amax amin".split()
+    for name in (short, f"torch.{short}")
+)
+"""What returns a scalar when it is given nothing but its input."""
+
+REDUCING_LOSSES = frozenset(
+    f"torch.nn.functional.{name}"
+    for name in """
+    binary_cross_entropy binary_cross_entropy_with_logits cross_entropy huber_loss kl_div l1_loss
+    mse_loss multilabel_margin_loss nll_loss smooth_l1_loss soft_margin_loss
+    """.split()
+) | frozenset(
+    f"torch.nn.{name}"
+    for name in """
+    BCELoss BCEWithLogitsLoss CrossEntropyLoss HuberLoss KLDivLoss L1Loss MSELoss
+    MultiLabelMarginLoss NLLLoss SmoothL1Loss SoftMarginLoss
+    """.split()
+)
+"""Losses that return a scalar when they are given nothing but input and target."""
+
+LOSSES = REDUCING_LOSSES | {
+    "torch.nn.functional.cosine_similarity",
+    "torch.nn.functional.cosine_embedding_loss",
+    "torch.nn.CosineSimilarity",
+}
+"""What compares its first operand with its second, the target."""
+
 TENSOR_ONLY = frozenset(
     """
     unsqueeze permute backward contiguous masked_fill masked_fill_ expand_as

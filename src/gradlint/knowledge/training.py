@@ -39,6 +39,11 @@ KEEPS_NOTHING_METHODS = frozenset(
 )
 """Methods of loggers, progress bars, modules and optimizers that store no graph."""
 
+EXPECTING = frozenset(
+    {"raises", "assertRaises", "assertRaisesRegex", "assertRaisesMessage", "suppress"}
+)
+"""Contexts of test frameworks and contextlib in which an exception is expected."""
+
 FREEZING_WORDS = ("freeze", "requires_grad", "frozen")
 """Parts of names of functions that freeze what they are given. They only keep findings back."""
 

@@ -77,7 +77,7 @@ triggers = ("detach", ".data")
 def check(unit: Unit) -> Iterator[Report]:
     """Every detach or .data that starves parameters at a root."""
     for starvation in unit.starvations():
-        if starvation.cause in ("detach", "data"):
+        if starvation.cause in ("detach", "data") and starvation.root != "loss":  # else GL202
             yield _report(starvation)
 
 

@@ -54,6 +54,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from gradlint.model import (
+    MODES,
     Confidence,
     Label,
     Lost,
@@ -73,15 +74,13 @@ severity = Severity.ERROR
 confidence = Confidence.HIGH
 triggers = ("no_grad", "inference_mode", "set_grad_enabled")
 
-_MODES = ("no_grad", "inference_mode", "set_grad_enabled")
-
 
 def check(unit: Unit) -> Iterator[Report]:
     """Every block that starves parameters which were used before it, or directly inside it."""
     for starvation in unit.starvations():
-        if starvation.root == "loss":  # the whole loss is computed in the block
+        if starvation.root == "loss" or starvation.decorates:  # GL304, GL303
             continue
-        if starvation.cause in _MODES and any(map(_is_cut_off, starvation.lost)):
+        if starvation.cause in MODES and any(map(_is_cut_off, starvation.lost)):
             yield _report(starvation)
 
 
