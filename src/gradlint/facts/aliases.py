@@ -35,12 +35,12 @@ def note_collected(run: State, value: Value) -> None:
     """A parameter is appended to a list in a loop: to a history, that is, of how it was."""
     memory = value.memory
     if run.loops and memory is not None and memory.alias is not None and memory.is_parameter:
-        run.traces.collected.add(memory.alias)
+        run.traces.collected[memory.alias] = run.traces.steps
 
 
 def _compare_with_collected(run: State, cut: Cut, memory: Memory) -> None:
-    """A history gets a second entry, and the first one has changed with its tensor."""
-    if run.traces.must_be_stale(memory):
+    """A history gets a second entry, and a step has changed the first one with its tensor."""
+    if run.traces.must_be_stale(memory) and run.traces.steps > run.traces.collected[cut]:
         run.recorder.stale.setdefault(cut, StaleRecord(cut, cut.place, run.context()))
 
 

@@ -69,7 +69,7 @@ class Answers:
             text=self.text(argument.node),
             kind=value.kind,
             constant=value.constant,
-            graph=graph_of(value),
+            graph=self._run.recorder.graphs.get(id(argument.node), graph_of(value)),
             declares=self._declared(value),
             value=Seen(value, context.cls),
         )

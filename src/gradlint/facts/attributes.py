@@ -116,6 +116,7 @@ def _flag(tensor: Value, name: str) -> Value:
     known: dict[tuple[str, Graph], object] = {
         ("requires_grad", Graph.NO): False,
         ("grad_fn", Graph.NO): None,
+        ("grad_fn", Graph.COMPUTED): "a node",
         ("requires_grad", Graph.COMPUTED): True,
         ("is_leaf", Graph.NO): True,
         ("is_leaf", Graph.COMPUTED): False,
@@ -283,7 +284,7 @@ def _note_assignment(run: Interpreter, node: cst.Attribute, whole: Value, value:
 
 def fresh_leaf(run: Interpreter, node: cst.CSTNode, value: Value) -> Value:
     """x.detach().requires_grad_(): a leaf that collects a gradient of its own, to be passed on."""
-    note_inference_flag(run, node, node, value)
+    note_inference_flag(run, node, value)
     live, _ = flat(value)
     if live:
         return value
@@ -307,7 +308,9 @@ def _keep(run: Interpreter, node: cst.Attribute, receiver: Value, value: Value) 
     _note_parameter(run, receiver, name, value)
     if thing is not None and thing.base == SELF and not thing.path:
         value = run.name_made(value, SELF, (name,))
-        run.frame.effects.stores[name] = value
+        stores = run.frame.effects.stores
+        if not (run.unsure and name in stores and value.constant is None):
+            stores[name] = value  # else it is None where it is not made
         if thing.cls is not None:
             thing.cls.made.setdefault(name, run.place(node))
             internal = run.is_internal(thing.cls, name)

@@ -50,6 +50,13 @@ def element_of(run: Interpreter, value: Value) -> Value:
     return part_of(value)
 
 
+def graph_of_view(run: Interpreter, whole: Value, view: Value) -> Graph:
+    """A view under a mode says that it requires gradient, and has no grad_fn."""
+    if run.mode is not None and whole.graph in (Graph.COMPUTED, Graph.LEAF):
+        return Graph.MAYBE
+    return view.graph
+
+
 def part_of(value: Value) -> Value:
     """Something in a value of which only the graph is known."""
     return Value(live=value.live, cut=value.cut, graph=value.graph)

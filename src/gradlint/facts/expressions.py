@@ -13,6 +13,7 @@ from gradlint.facts.calls import call
 from gradlint.facts.elements import (
     asks_requires_grad,
     element_of,
+    graph_of_view,
     item_of,
     merged_parameters,
     some_of,
@@ -67,11 +68,12 @@ def _subscript(run: Interpreter, node: cst.Subscript) -> Value:
     value = run.evaluate(node.value)
     indices = [_index(run, element.slice) for element in node.slice]
     item = item_of(run, node, value, indices[0] if len(indices) == 1 else None)
-    if value.kind in TENSORS and all(i is None or i.kind is Kind.OTHER for i in indices):
-        return replace(
-            item, memory=reshaped(value.memory)
-        )  # a view: numbers and slices select no copy
-    return item
+    if value.kind not in TENSORS or any(
+        i is not None and i.kind is not Kind.OTHER for i in indices
+    ):
+        return item
+    view = graph_of_view(run, value, item)  # numbers and slices make no copy
+    return replace(item, graph=view, memory=reshaped(value.memory))
 
 
 def _note_scalar_index(run: Interpreter, node: cst.Subscript) -> None:
@@ -171,6 +173,8 @@ def _identity(left: Value, right: Value, positive: bool) -> Value:
         return OTHER
     if left.constant is None:
         return Value(Kind.OTHER, ref=Constant(positive))
+    if isinstance(left.ref, Constant):
+        return Value(Kind.OTHER, ref=Constant(not positive))
     if left.kind in (*TENSORS, Kind.MODULE) or left.items is not None:
         return Value(Kind.OTHER, ref=Constant(not positive))
     return OTHER

@@ -88,14 +88,16 @@ class Intent:
 
     # ------------------------------------------------------------------------------ by hand
 
-    def must_be_written(self, source: Source, cls: ClassFacts | None) -> bool:
+    def must_be_written(
+        self, source: Source, cls: ClassFacts | None, as_a_whole: bool = False
+    ) -> bool:
         """True when something else than a gradient trains it.
 
         The file sets it from other tensors (moving averages, target networks), or its constructor
         loads it and calls eval() on it.
         """
         return any(
-            covers(path, source.path)
+            covers(path, source.path) and not (as_a_whole and len(path) > len(source.path))
             for effects in self._effects
             for written in effects.written | (effects.loaded & effects.set_to_eval)
             for path in self._paths(effects, written.base, written.path, source.base, cls)

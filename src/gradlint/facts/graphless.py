@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from gradlint.facts.effects import Backward
 from gradlint.facts.roots import Roots
-from gradlint.facts.values import Cut, Value, flat, graph_of
+from gradlint.facts.values import Cut, Source, Value, flat, graph_of
 from gradlint.model import MODES, Graph, Kind, Place
 
 
@@ -54,7 +54,8 @@ def _is_cut_itself(value: Value, cut: Cut, cuts: Set[Cut]) -> bool:
     """Whether the loss is what was cut, or was computed while nothing was recorded."""
     memory = value.memory
     if cut.cause == "host":
-        return value.kind is Kind.OTHER
+        origins = (severed.origin for severed in value.cut if severed.cut is cut)
+        return value.kind is Kind.OTHER and any(isinstance(o, Source) for o in origins)
     if cut.cause in MODES:
         return memory is None or memory.unrecorded
     return memory is not None and cuts <= memory.cuts

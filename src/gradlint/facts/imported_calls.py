@@ -28,9 +28,11 @@ from gradlint.facts.values import (
     ParametersOf,
     Thing,
     Value,
+    combined,
     gathered,
     join_all,
     listed_value,
+    own_graph,
 )
 from gradlint.knowledge.modules import (
     CONTAINERS,
@@ -114,8 +116,11 @@ def by_flow(
         return run.severed(node, whole, "detach", Kind.TENSOR)
     if flow is Flow.TO_HOST:
         return run.ended(node, inputs, "host", Kind.OTHER)
-    causes = {Flow.COPIES: "copy", Flow.ZERO_GRADIENT: "zero gradient"}
-    return run.ended(node, inputs, causes.get(flow, "no gradient"), Kind.TENSOR)
+    if flow is Flow.ZERO_GRADIENT:
+        graph = combined(map(own_graph, inputs)) if run.mode is None else Graph.NO
+        return replace(run.ended(node, inputs, "zero gradient", Kind.TENSOR), graph=graph)
+    cause = "copy" if flow is Flow.COPIES else "no gradient"
+    return run.ended(node, inputs, cause, Kind.TENSOR)
 
 
 def _parameter(run: Interpreter, node: cst.Call, name: str, arguments: Arguments) -> Value:

@@ -30,8 +30,10 @@ def note_inference_write(
         _record(run, node, "in place", via, target)
 
 
-def note_inference_flag(run: State, node: cst.CSTNode, target: cst.CSTNode, value: Value) -> None:
-    """requires_grad of a tensor is set to True."""
+def note_inference_flag(run: State, node: cst.CSTNode, value: Value) -> None:
+    """requires_grad of a tensor is set to True, by `x.requires_grad = True` or a call."""
+    owner = node.func if isinstance(node, cst.Call) else node
+    target = owner.value if isinstance(owner, cst.Attribute) else node
     if value.memory is not None and value.memory.in_inference and run.mode is None:
         _record(run, node, "flag", "requires_grad", target)
 

@@ -18,11 +18,15 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Saved:
-    """An operation that keeps a tensor for its backward: its result, an input, or weights."""
+    """An operation that keeps a tensor for its backward: its result, an input, or weights.
+
+    `is_read` says that its values are read, and not only their signs.
+    """
 
     operation: str
     what: str
     place: Place
+    is_read: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,7 +145,8 @@ class Traces:
     `fresh` are those made since the last backward(), whose graph is still needed. `saved` are
     those that an operation keeps. `written` are those that were changed past autograd and not
     used since. `versions` counts the changes of each, `seen` holds for each alias whose memory it
-    shares, and the version at that time; `collected` are those of them that are kept in a list.
+    shares, and the version at that time; `collected` are those of them that are kept in a list,
+    with the number of optimizer `steps` before.
     `pending` are writes that make the gradient of any backward() to come wrong.
     `called` are the weights that a forward has kept, `spoiled` those changed since.
     """
@@ -151,7 +156,8 @@ class Traces:
     written: dict[Hashable, WriteRecord] = field(default_factory=dict)
     versions: dict[Hashable, int] = field(default_factory=dict)
     seen: dict[Cut, tuple[Memory, int]] = field(default_factory=dict)
-    collected: set[Cut] = field(default_factory=set)
+    collected: dict[Cut, int] = field(default_factory=dict)
+    steps: int = 0
     pending: set[WriteRecord] = field(default_factory=set)
     called: dict[Source, Saved] = field(default_factory=dict)
     spoiled: dict[Source, WriteRecord] = field(default_factory=dict)
@@ -165,7 +171,8 @@ class Traces:
             dict(self.written),
             dict(self.versions),
             dict(self.seen),
-            set(self.collected),
+            dict(self.collected),
+            self.steps,
             set(self.pending),
             dict(self.called),
             dict(self.spoiled),
@@ -180,7 +187,8 @@ class Traces:
         for owner, version in other.versions.items():
             self.versions[owner] = max(version, self.versions.get(owner, 0))
         self.seen.update(other.seen)
-        self.collected |= other.collected
+        self.collected.update(other.collected)
+        self.steps = max(self.steps, other.steps)
         self.pending |= other.pending
         self.called.update(other.called)
         self.spoiled.update(other.spoiled)

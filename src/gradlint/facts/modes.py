@@ -19,14 +19,8 @@ def decorated_mode(run: Interpreter, node: cst.FunctionDef) -> Mode | None:
     for decorator in node.decorators:
         decided, mode = mode_of(run, decorator.decorator, decorator)
         if decided is not None:
-            return entered(run, decided, mode)
+            return mode
     return run.mode
-
-
-def entered(run: Interpreter, off: bool, mode: Mode | None) -> Mode | None:
-    """The mode after one is entered: inference_mode outlasts an enable_grad inside it."""
-    is_inference = run.mode is not None and run.mode.cause == "inference_mode"
-    return run.mode if is_inference and not off else mode
 
 
 def mode_of(
@@ -53,7 +47,13 @@ def mode_of(
         off = None if not isinstance(value, bool) else not value
         if off is None:
             return False, None  # decided while it runs: gradients may be on
+    if off is False and name not in known.OFF and _is_inference(run.mode):
+        return True, run.mode  # nothing is recorded inside it, whatever else is entered
     return off, Mode(known.CAUSES[name], Place(block, block)) if off else None
+
+
+def _is_inference(mode: Mode | None) -> bool:
+    return mode is not None and mode.cause == "inference_mode"
 
 
 def _first_argument(run: Interpreter, call: cst.Call | None) -> object:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import libcst as cst
 
 from gradlint.facts.memory import Saved
-from gradlint.facts.values import Cut, Live, Value
+from gradlint.facts.values import Cut, Live, Value, graph_of
 from gradlint.model import Form, Graph, Kind, Place
 
 if TYPE_CHECKING:
@@ -108,16 +108,22 @@ class InferenceRecord:
 
 @dataclass(slots=True)
 class Recorder:
-    """Records by name, then by node: a place that runs in several contexts is kept once."""
+    """Records by name, then by node: a place that runs in several contexts is kept once.
+
+    `graphs` says of an expression what its graph can be at most, in any context.
+    """
 
     calls: dict[str, dict[int, CallRecord]] = field(default_factory=dict)
     attributes: dict[str, dict[int, AttributeRecord]] = field(default_factory=dict)
     writes: dict[int, WriteRecord] = field(default_factory=dict)
     stale: dict[Cut, StaleRecord] = field(default_factory=dict)
     inference: dict[int, InferenceRecord] = field(default_factory=dict)
+    graphs: dict[int, Graph] = field(default_factory=dict)
 
     def call(self, record: CallRecord) -> None:
         """Keep a call, or the better known of two contexts of the same call."""
+        if record.receiver is not None:
+            self._note_graph(record.receiver)
         at = self.calls.setdefault(record.name, {})
         key = id(record.place.node)
         before = at.get(key)
@@ -130,11 +136,17 @@ class Recorder:
 
     def attribute(self, record: AttributeRecord) -> None:
         """Keep an attribute use, likewise."""
+        self._note_graph(record.receiver)
         at = self.attributes.setdefault(record.name, {})
         key = id(record.place.node)
         before = at.get(key)
         if before is None or _better(record.receiver.value, before.receiver.value):
             at[key] = record
+
+    def _note_graph(self, receiver: Argument) -> None:
+        graph, known = graph_of(receiver.value), self.graphs.get(id(receiver.node))
+        if known is None or _GRAPHS.index(graph) < _GRAPHS.index(known):
+            self.graphs[id(receiver.node)] = graph
 
 
 def _better(new: Value, old: Value) -> bool:

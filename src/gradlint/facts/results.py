@@ -33,8 +33,10 @@ def note_result(
         return result
     memories = [memory for value in values for memory in memories_of(value)]
     needs = known_needs(name, values)
-    if needs is not None and result.graph is Graph.COMPUTED and _must_keep_result(needs):
-        memory = replace(memory, saved=run.saved_at(node, name, "result"))
+    use = needs.use(OUTPUT, needs.uses) if needs is not None else None
+    if use is not None and result.graph is Graph.COMPUTED:
+        saved = run.saved_at(node, name, "result", is_read=use is Use.VALUE)
+        memory = replace(memory, saved=saved)
     if name in _GATHERS:
         memory = _gathering(memory, memories)
     if _makes_scalar(name, values, memories):
@@ -56,10 +58,6 @@ def known_needs(name: str, values: Sequence[Value]) -> Needs | None:
     """What backward needs of an operation, where the tables know a call with so many arguments."""
     needs = needs_of(name) if name else None
     return needs if needs is not None and needs.must_cover(len(values), ()) else None
-
-
-def _must_keep_result(needs: Needs) -> bool:
-    return needs.use(OUTPUT, needs.uses) is Use.VALUE
 
 
 def memories_of(value: Value) -> Iterator[Memory]:

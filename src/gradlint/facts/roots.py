@@ -94,9 +94,8 @@ class Roots:
         """Whether nothing says that the source is frozen, kept by hand, or in no optimizer."""
         self._analysis.complete()
         at = self._analysis.run.class_at
-        return self._is_meant_to_train(
-            source, inside if source.base == SELF else at.get(source.base)
-        )
+        cls = inside if source.base == SELF else at.get(source.base)
+        return self._is_meant_to_train(source, cls, as_a_whole=True)
 
     def must_be_frozen(self, source: Source, inside: ClassFacts | None) -> bool:
         """Whether requires_grad of a source is set to False; `inside` is the class of self."""
@@ -296,12 +295,14 @@ class Roots:
             return False
         return not _is_alive(origin, alive) and self._is_meant_to_train(origin, cls)
 
-    def _is_meant_to_train(self, source: Source, cls: ClassFacts | None) -> bool:
+    def _is_meant_to_train(
+        self, source: Source, cls: ClassFacts | None, as_a_whole: bool = False
+    ) -> bool:
         return (
             source.trainable is not Trainable.NO
             and not self._intent.must_be_frozen(source, cls)
             and self._intent.may_be_optimized(source, cls)
-            and not self._intent.must_be_written(source, cls)
+            and not self._intent.must_be_written(source, cls, as_a_whole)
         )
 
 

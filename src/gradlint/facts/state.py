@@ -172,12 +172,12 @@ class State:
         """True when the value of `node` is thrown away."""
         return isinstance(self.statement, cst.Expr) and self.statement.value is node
 
-    def saved_at(self, node: cst.CSTNode, operation: str, what: str) -> Saved:
+    def saved_at(self, node: cst.CSTNode, operation: str, what: str, is_read: bool = True) -> Saved:
         """The note that `operation` keeps its result or input: one object for each node."""
         key = (id(node), what)
         known = self._saved.get(key)
         if known is None:
-            known = self._saved[key] = Saved(operation, what, self.place(node))
+            known = self._saved[key] = Saved(operation, what, self.place(node), is_read)
         return known
 
     def saved_by(self, node: cst.CSTNode) -> Iterator[Saved]:

@@ -11,7 +11,7 @@ import libcst as cst
 from gradlint.facts.attributes import note_deletion, written_attribute
 from gradlint.facts.elements import element_of, merged_parameters, worth_unrolling
 from gradlint.facts.in_place import in_place, rebind
-from gradlint.facts.modes import entered, mode_of
+from gradlint.facts.modes import mode_of
 from gradlint.facts.operators import AUGMENTED
 from gradlint.facts.uses import note_leaving, tainted
 from gradlint.facts.values import (
@@ -286,7 +286,7 @@ def _with(run: Interpreter, node: cst.With) -> None:
         run.statement = item.item
         decided, mode = mode_of(run, item.item, item)
         if decided is not None:
-            run.mode = entered(run, decided, mode)
+            run.mode = mode
         run.guards += _expects_an_exception(item.item)
         value = run.evaluate(item.item)
         if item.asname is not None:

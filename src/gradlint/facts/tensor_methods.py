@@ -9,6 +9,7 @@ import libcst as cst
 
 from gradlint.facts.arguments import Arguments
 from gradlint.facts.attributes import fresh_leaf, mark
+from gradlint.facts.elements import graph_of_view
 from gradlint.facts.imported_calls import by_flow, with_indices
 from gradlint.facts.in_place import in_place, rebind
 from gradlint.facts.memory import converted, reshaped
@@ -63,8 +64,8 @@ def _computed(
     """A new tensor, or a view."""
     inputs = [receiver, *arguments.all]
     value = by_flow(run, node, METHODS.get(name, Flow.PASSES), inputs, name)
-    if name in VIEWS and run.mode is not None and receiver.graph in (Graph.COMPUTED, Graph.LEAF):
-        value = replace(value, graph=Graph.MAYBE)  # it says requires_grad, and has no grad_fn
+    if name in VIEWS:
+        value = replace(value, graph=graph_of_view(run, receiver, value))
     if name in SHARES_MEMORY:
         value = replace(value, memory=reshaped(receiver.memory))
     if name == "numpy":

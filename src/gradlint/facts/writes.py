@@ -80,9 +80,10 @@ def _note_unrecorded(run: State, write: Write, memory: Memory) -> None:
     cause = _cause(run, write, memory, kept is not None)
     if cause is None or not (kept is not None or run.traces.is_needed(memory)):
         return
-    if kept is not None and cause == "data":
-        if not _leaves_gradient_right(kept, write):
-            run.traces.pending.add(_record(run, write, cause, memory, kept))
+    if kept is not None and _leaves_gradient_right(kept, write):
+        return
+    if kept is not None and kept.is_read and cause == "data":
+        run.traces.pending.add(_record(run, write, cause, memory, kept))
     elif not _changes_no_gradient(write):
         record = _record(run, write, cause, memory, None)
         run.traces.written.setdefault(memory.owner, record)
@@ -149,6 +150,7 @@ def _is_part(owner: ObjectMemory, source: Source) -> bool:
 
 def note_step(run: State, things: tuple[Thing, ...]) -> None:
     """An optimizer changes what it holds; everything, when that is not known."""
+    run.traces.steps += 1
     for memory in {memory for memory, _ in run.traces.seen.values()}:
         if memory.is_parameter and _may_hold(things, memory):
             run.traces.change(memory)

@@ -38,6 +38,7 @@ triggers = (".data",)
 
 def check(unit: Unit) -> Iterator[Report]:
     """Every assignment to a tensor's .data, or to items of it."""
+    computed = {id(write.place.statement) for write in unit.unrecorded_writes()}
     for use in unit.attribute_uses("data"):
         if use.form is not Form.ASSIGN or not use.receiver.must_be_tensor:
             continue
@@ -56,7 +57,9 @@ def check(unit: Unit) -> Iterator[Report]:
                 "without an error."
             ),
             help=(
-                f"inside `with torch.no_grad():` write `{name}.copy_(...)` for the whole, or "
+                f"compute a new tensor from `{name}` instead: it is part of a graph"
+                if id(use.place.statement) in computed
+                else f"inside `with torch.no_grad():` write `{name}.copy_(...)` for the whole, or "
                 f"`{name}[...] = ...` for a part"
             ),
         )

@@ -46,6 +46,7 @@ _INIT = {
 
 def check(unit: Unit) -> Iterator[Report]:
     """Every in-place write through a tensor's .data."""
+    computed = {id(write.place.statement) for write in unit.unrecorded_writes()}
     for use in unit.attribute_uses("data"):
         if use.form is not Form.INPLACE or not use.receiver.must_be_tensor:
             continue
@@ -63,7 +64,7 @@ def check(unit: Unit) -> Iterator[Report]:
                 "backward() cannot notice that a value which it saved was overwritten here, and "
                 "computes a wrong gradient without an error."
             ),
-            help=_remedy(use, name),
+            help=_remedy(use, name, id(use.place.statement) in computed),
         )
 
 
@@ -74,7 +75,9 @@ def _what(use: AttributeUse) -> str:
     return f"`{via}` on `.data`"
 
 
-def _remedy(use: AttributeUse, name: str) -> str:
+def _remedy(use: AttributeUse, name: str, is_computed: bool) -> str:
+    if is_computed:
+        return f"compute a new tensor from `{name}` instead: it is part of a graph"
     if use.via.startswith("torch.nn.init."):
         return f"pass `{name}` itself: the functions of nn.init run under no_grad"
     if use.in_initialiser and use.via in _INIT:

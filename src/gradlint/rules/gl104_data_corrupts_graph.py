@@ -60,15 +60,18 @@ def check(unit: Unit) -> Iterator[Report]:
 
 def _report(write: UnrecordedWrite) -> Report:
     operation = brief(write.saved, 24)
-    name = brief(write.target.text.removesuffix(".data"))
+    text = write.target.text
+    is_alias = write.alias is not None and not text.endswith(".data")
     related = []
     if write.saved_by is not None:
         related.append(Label(write.saved_by, f"`{operation}` keeps it for its backward"))
+    if write.alias is not None and is_alias:
+        related.append(Label(write.alias, "the same memory, without its graph"))
     return Report(
         at=write.place,
         symbol=write.symbol,
         message=first_that_fits(
-            f"the write to `{name}.data` corrupts the gradient of `{operation}`",
+            f"the write to `{brief(text)}` corrupts the gradient of `{operation}`",
             f"a write through `.data` corrupts the gradient of `{operation}`",
         ),
         label="overwritten behind autograd's back",
@@ -76,6 +79,11 @@ def _report(write: UnrecordedWrite) -> Report:
             f"The gradient of `{operation}` is computed from the value that it kept, which is "
             "now another one. Writes through `.data` are not counted, so backward() says nothing."
         ),
-        help=f"compute a new tensor from `{name}` instead of writing to it",
+        help=(
+            "write to a copy: `.data.clone()`"
+            if is_alias
+            else f"compute a new tensor from `{brief(text.removesuffix('.data'))}` instead of "
+            "writing to it"
+        ),
         related=tuple(related),
     )

@@ -33,8 +33,8 @@ backward(); what is computed before keeps its graph, and can hide that the rest 
 Quiet on: a switch at module level; one that `with`, a decorator or a saved mode puts back; a mode
 that is computed, or chosen by a condition; files in which other code switches gradients on; what
 only a script without training runs, or a thread of its own; training code that sets both modes;
-context managers and fixtures that yield; generators that a mode decorates, which torch puts back
-at each yield.
+context managers and fixtures that yield; generators in files that train nothing, and those that a
+mode decorates, which torch puts back at each yield.
 
 Fix: `with torch.no_grad():` around the code; for a generator the decorator `@torch.no_grad()`, or
 a block that ends before the yield.
@@ -87,7 +87,8 @@ def check(unit: Unit) -> Iterator[Report]:
         elif not scope.trains:
             yield from (_pair(off, on) for off, on in _pairs(switches))
     for use in uses:
-        if use.yields and use.records is False and not use.scope.runs_alone:
+        is_quiet = use.scope.runs_alone or not use.scope.file_trains
+        if use.yields and use.records is False and not is_quiet:
             yield _yielded(use)
 
 
