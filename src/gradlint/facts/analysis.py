@@ -127,7 +127,7 @@ class Analysis:
         summary = self.run.summary(function, receiver, {})
         if summary is not None:
             self.entries.append(Entry(name, id(function.node), cls, summary))
-        if summary is not None and cls is not None and cls.must_be_module:
+        if summary is not None and cls is not None and cls.must_be_module and name in ROOT_METHODS:
             self.run.traces.pending |= summary.effects.pending
             note_gradient(self.run, summary.returned)  # somebody trains what a module returns
             self.run.traces.pending.clear()

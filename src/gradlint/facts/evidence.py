@@ -1,19 +1,33 @@
-"""What an argument must be, by its annotation and by how the function uses it."""
+"""What a value must be, by how it is used: the evidence, as a table.
+
+A rule speaks of a tensor, a parameter or a module only where something proves that it is one. What
+proves it, strongest first, and where that is decided:
+
+    seen                                              is               in
+    made by nn.X, nn.Parameter, a class of the file   what that makes  imported_calls, instances
+    annotated `x: Tensor`, `net: nn.Linear`           that             annotations
+    ends in weight, bias, grad, running_mean, _var    tensor           attributes
+    loop over parameters(), group["params"]           parameter        elements
+    values of a state_dict()                          tensor           module_methods
+    result of torch.*, of a layer, of arithmetic      tensor           imported_calls, callees
+    isinstance(x, Tensor) holds                       tensor           statements
+    USES, below: what else is done with it            tensor, module   names, attributes
+    requires_grad is set on what is also called       module           names (kind_of_flagged)
+    `x.data` is written to in place, and x is called
+      neither dataset nor batch nor node ...          tensor           attributes
+    `x.data` is combined with a tensor                tensor           attributes, calls
+
+In PyTorch packages 30% of all `.data` belong to something else: batches, datasets, nodes, requests.
+That a tensor method follows `.data` proves nothing: `dataset.data.unsqueeze(0)` is as common.
+Names hold findings back and never make one.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Set
+from dataclasses import dataclass
 
-import libcst as cst
-
-from gradlint.facts.values import OTHER, SELF, TENSOR, Each, Thing, Value
-from gradlint.knowledge.modules import (
-    CONTAINERS,
-    MODULE_ONLY_METHODS,
-    NOT_LAYERS,
-    OPTIMIZER_ONLY_METHODS,
-    must_have_no_parameters,
-)
+from gradlint.knowledge.modules import MODULE_ONLY_METHODS, OPTIMIZER_ONLY_METHODS
 from gradlint.knowledge.ops import (
     NOT_ON_MODULES,
     TENSOR_ONLY,
@@ -21,73 +35,33 @@ from gradlint.knowledge.ops import (
     TENSOR_OR_MODULE,
 )
 from gradlint.model import Kind
-from gradlint.syntax.names import dotted
 
-_TENSOR_TYPES = frozenset(
-    f"torch.{name}"
-    for name in "Tensor FloatTensor LongTensor HalfTensor BoolTensor IntTensor DoubleTensor".split()
+
+@dataclass(frozen=True, slots=True)
+class Use:
+    """A row: what has any of these, any of `and_any`, and none of `but_none`, is of that kind."""
+
+    kind: Kind
+    any_of: frozenset[str]
+    and_any: frozenset[str] = frozenset()
+    but_none: frozenset[str] = frozenset()
+
+    def is_seen_in(self, names: Set[str]) -> bool:
+        """Whether these attributes and methods prove it."""
+        if names.isdisjoint(self.any_of) or not names.isdisjoint(self.but_none):
+            return False
+        return not self.and_any or not names.isdisjoint(self.and_any)
+
+
+USES = (
+    Use(Kind.TENSOR, any_of=TENSOR_ONLY),
+    Use(Kind.TENSOR, any_of=TENSOR_ONLY_ATTRIBUTES),
+    Use(Kind.TENSOR, any_of=TENSOR_OR_MODULE, and_any=NOT_ON_MODULES),
+    Use(Kind.MODULE, any_of=MODULE_ONLY_METHODS, but_none=OPTIMIZER_ONLY_METHODS),
 )
-_PLAIN_TYPES = frozenset({"int", "float", "str", "bool", "bytes", "Path", "argparse.Namespace"})
-_ARRAY_TYPES = frozenset({"numpy.ndarray", "numpy.array"})
-_WRAPPERS = frozenset({"Optional", "Union", "Annotated", "Final"})
-_COLLECTIONS = frozenset(
-    """
-    List list Tuple tuple Sequence Iterable Iterator Collection Set set FrozenSet Generator
-    """.split()
-)
-
-Resolve = Callable[[cst.CSTNode], str | None]
+"""What the methods and attributes that a function, or a class, uses of a value prove."""
 
 
-def from_annotation(node: cst.BaseExpression, resolve: Resolve) -> Value | None:
-    """What a value of this annotated type must be; None when the type says nothing."""
-    if isinstance(node, cst.Subscript):
-        return _from_generic(node, resolve)
-    if isinstance(node, cst.BinaryOperation) and isinstance(node.operator, cst.BitOr):
-        return from_annotation(node.left, resolve) or from_annotation(node.right, resolve)
-    if isinstance(node, cst.SimpleString):
-        return _from_text(node)
-    name = resolve(node) or dotted(node)
-    return _from_name(name) if name is not None else None
-
-
-def _from_name(name: str) -> Value | None:
-    if name in _TENSOR_TYPES or name == "Tensor":
-        return TENSOR
-    if name == "torch.nn.Parameter":
-        return Value(Kind.PARAMETER)
-    if name.startswith("torch.nn.") and name.rpartition(".")[2][:1].isupper():
-        is_plain = name in NOT_LAYERS or name in CONTAINERS or must_have_no_parameters(name, {})
-        return Value(Kind.MODULE, ref=None if is_plain else Thing(SELF, layer=name))
-    if name == "torch.optim.Optimizer":
-        return Value(Kind.OPTIMIZER)
-    if name in _ARRAY_TYPES:
-        return Value(Kind.ARRAY)
-    return OTHER if name in _PLAIN_TYPES else None
-
-
-def _from_text(node: cst.SimpleString) -> Value | None:
-    text = node.raw_value.strip()
-    return TENSOR if text in ("torch.Tensor", "Tensor") else None
-
-
-def _from_generic(node: cst.Subscript, resolve: Resolve) -> Value | None:
-    name = (dotted(node.value) or "").rpartition(".")[2]
-    inner = [e.slice.value for e in node.slice if isinstance(e.slice, cst.Index)]
-    found = [v for i in inner if (v := from_annotation(i, resolve)) is not None]
-    if name in _WRAPPERS:
-        return found[0] if found else None
-    if name in _COLLECTIONS and found:
-        return Value(Kind.OTHER, ref=Each(found[0]))
-    return None
-
-
-def kind_by_use(names: frozenset[str]) -> Kind:
+def kind_by_use(names: Set[str]) -> Kind:
     """What a value must be of which these attributes and methods are used."""
-    if names & TENSOR_ONLY or names & TENSOR_ONLY_ATTRIBUTES:
-        return Kind.TENSOR
-    if names & TENSOR_OR_MODULE and names & NOT_ON_MODULES:
-        return Kind.TENSOR
-    if names & MODULE_ONLY_METHODS and not names & OPTIMIZER_ONLY_METHODS:
-        return Kind.MODULE
-    return Kind.UNKNOWN
+    return next((row.kind for row in USES if row.is_seen_in(names)), Kind.UNKNOWN)

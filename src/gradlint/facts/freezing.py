@@ -18,6 +18,7 @@ class Intent:
         self._analysis = analysis
         self._effects = [entry.effects for entry in analysis.entries]
         self._owners = {id(entry.effects): entry.cls for entry in analysis.entries}
+        self._by_scope = {entry.node_id: entry.effects for entry in analysis.entries}
         self._constructions = {id(e.effects) for e in analysis.entries if e.name == "__init__"}
 
     # -------------------------------------------------------------------------- by instance
@@ -65,11 +66,11 @@ class Intent:
         return all(map(self._must_be_left_out, instances))
 
     def _must_be_left_out(self, base: Base) -> bool:
-        for effects in self._effects:
-            things = [thing for held in effects.optimized for thing in held]
-            if things and all(effects.optimized) and base not in {t.base for t in things}:
-                return True
-        return False
+        """Whether optimizers that are made where the instance is hold others, and not it."""
+        effects = self._by_scope.get(base.scope)
+        if effects is None or not effects.optimized or not all(effects.optimized):
+            return False
+        return all(thing.base != base for things in effects.optimized for thing in things)
 
     def must_be_optimized(self, source: Source, cls: ClassFacts | None) -> bool:
         """True when an optimizer is known to hold it."""

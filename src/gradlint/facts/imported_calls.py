@@ -355,6 +355,8 @@ _SPECIAL: dict[str, Transfer] = {
     "torch.load": lambda *_: UNKNOWN,
     "torch.save": _nothing,
     "torch.device": _nothing,
+    "torch.finfo": _nothing,
+    "torch.iinfo": _nothing,
     "itertools.chain": _chain,
     "copy.deepcopy": _deepcopy,
     "copy.copy": _deepcopy,

@@ -43,12 +43,8 @@ def in_place(
         at = run.cut_at(node, run.mode.cause, run.mode.block)
         cut = cut | {Severed(origin, at, False) for origin in live - receiver.live}
         live = NOTHING
-    owner = receiver
-    while isinstance(target, cst.Subscript):
-        target = target.value
-        whole = run.evaluate(target) if isinstance(target, cst.Name | cst.Attribute) else owner
-        owner = whole if whole.kind in TENSORS else owner
-    note_write(run, Write(node, target, owner, via, inputs[-1] if inputs else None))
+    owner, written = _whole(run, target, receiver)
+    note_write(run, Write(node, written, owner, via, inputs[-1] if inputs else None))
     is_part = owner is not receiver and run.mode is not None
     if owner.kind is Kind.PARAMETER and (live or cut or is_part):
         write_by_hand(run, owner)
@@ -60,6 +56,16 @@ def in_place(
     value = replace(receiver, live=receiver.live | live, cut=cut, graph=graph)
     rebind(run, target, value)
     return value
+
+
+def _whole(run: Interpreter, target: cst.CSTNode, receiver: Value) -> tuple[Value, cst.CSTNode]:
+    """The tensor of which `target` is a part, and the expression for it."""
+    owner = receiver
+    while isinstance(target, cst.Subscript):
+        target = target.value
+        whole = run.evaluate(target) if isinstance(target, cst.Name | cst.Attribute) else owner
+        owner = whole if whole.kind in TENSORS else owner
+    return owner, target
 
 
 def rebind(run: Interpreter, target: cst.CSTNode, value: Value) -> None:

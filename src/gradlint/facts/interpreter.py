@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 import libcst as cst
 
+from gradlint.facts.annotations import from_annotation
 from gradlint.facts.arguments import Arguments
 from gradlint.facts.attributes import store_attribute
 from gradlint.facts.binding import (
@@ -23,7 +24,7 @@ from gradlint.facts.classes import ClassFacts
 from gradlint.facts.declare import Declarations
 from gradlint.facts.effects import Effects
 from gradlint.facts.elements import unpacked, with_key
-from gradlint.facts.evidence import from_annotation, kind_by_use
+from gradlint.facts.evidence import kind_by_use
 from gradlint.facts.expressions import EXPRESSIONS
 from gradlint.facts.fitting import Fit
 from gradlint.facts.in_place import in_place
@@ -216,7 +217,7 @@ class Interpreter(Names):
         assert isinstance(node, cst.FunctionDef)
         frame = self._frame_of(node, function.cls, cls if cls is not None else function.cls)
         outer = (self.env, self.mode, self.dead, self.frame, self.statement)
-        around = (self.unsure, self.loops, self.jumps, self.traces)
+        around = (self.unsure, self.loops, self.jumps, self.traces, self.evaluating)
         if self.frame.scope == 0:
             self.globals = self.env
         self.env, self.dead, self.frame = {}, False, frame
@@ -229,7 +230,7 @@ class Interpreter(Names):
         self.env, self.mode, self.dead, self.frame, self.statement = outer
         frame.effects.late_writes = writes_to_arguments(self)
         frame.effects.pending = self.traces.pending
-        self.unsure, self.loops, self.jumps, self.traces = around
+        self.unsure, self.loops, self.jumps, self.traces, self.evaluating = around
         frame.effects.reached.add(id(node))
         return Summary(join_all(frame.returns) or NONE, frame.effects)
 

@@ -47,8 +47,8 @@ def mode_of(
         off = None if not isinstance(value, bool) else not value
         if off is None:
             return False, None  # decided while it runs: gradients may be on
-    if off is False and name not in known.OFF and _is_inference(run.mode):
-        return True, run.mode  # nothing is recorded inside it, whatever else is entered
+    if off is not None and name != known.INFERENCE and _is_inference(run.mode):
+        return True, run.mode  # inference_mode holds, whatever else is entered inside it
     return off, Mode(known.CAUSES[name], Place(block, block)) if off else None
 
 

@@ -82,6 +82,7 @@ class State:
         self.unsure = 0  # branches and loops around this point
         self.loops = 0  # loops around this point
         self.uses_data = False  # whether anything in the file is called `data`
+        self.evaluating = 0  # branches around this point that are taken in evaluation only
         self.guards = 0  # blocks around this point that expect an exception
         self.frame = Frame("", 0)
         self.statement: cst.CSTNode = cst.Pass()

@@ -143,20 +143,44 @@ def _if(run: Interpreter, node: cst.If) -> None:
     test = run.evaluate(node.test).constant
     otherwise = node.orelse
 
+    training = _asks_training(node.test)
+
     def then() -> None:
         _narrow(run, node.test)
+        run.evaluating += training is False
         run.block(node.body)
+        run.evaluating -= training is False
 
     def rest() -> None:
+        run.evaluating += training is True
         if isinstance(otherwise, cst.If):
             _if(run, otherwise)
         elif otherwise is not None:
             run.block(otherwise.body)
+        run.evaluating -= training is True
 
     if isinstance(test, bool) or test is None:
         (then if test else rest)()
     else:
         run.branch(then, rest)
+    if training is True and _leaves(node.body):  # what follows runs in evaluation only
+        run.evaluating += 1
+
+
+def _asks_training(test: cst.BaseExpression) -> bool | None:
+    """True for `self.training`, False for `not self.training`."""
+    is_not = isinstance(test, cst.UnaryOperation) and isinstance(test.operator, cst.Not)
+    asked = test.expression if isinstance(test, cst.UnaryOperation) and is_not else test
+    if isinstance(asked, cst.Attribute) and asked.attr.value == "training":
+        return not is_not
+    return None
+
+
+def _leaves(body: cst.BaseSuite) -> bool:
+    """Whether the block ends with a return or a raise."""
+    last = body.body[-1] if body.body else None
+    smalls = last.body if isinstance(last, cst.SimpleStatementLine) else ()
+    return any(isinstance(small, cst.Return | cst.Raise) for small in smalls)
 
 
 def _narrow(run: Interpreter, test: cst.BaseExpression) -> None:

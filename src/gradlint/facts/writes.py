@@ -48,7 +48,7 @@ def note_write(run: State, write: Write) -> None:
         return
     run.traces.change_through(memory)
     note_inference_write(run, write.node, write.target, memory, write.via)
-    if run.frame.in_initialiser or _means_the_original(run, write, memory):
+    if run.frame.in_initialiser or run.evaluating or _means_the_original(run, write, memory):
         return
     if memory.is_parameter:
         _note_weights(run, write, memory)

@@ -8,6 +8,9 @@ from __future__ import annotations
 OFF = frozenset({"torch.no_grad", "torch.inference_mode"})
 """As a context, a decorator, and (inference_mode) with `mode=False` to mean the opposite."""
 
+INFERENCE = "torch.inference_mode"
+"""The one that holds on inside itself, whatever else is entered: only its False ends it."""
+
 ON = frozenset({"torch.enable_grad"})
 
 SWITCH = "torch.set_grad_enabled"
