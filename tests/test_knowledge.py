@@ -371,6 +371,81 @@ def test_view(name: str) -> None:
         assert view.grad_fn is None
 
 
+@pytest.mark.parametrize("name", sorted(ops.SHARES_MEMORY))
+def test_writing_to_a_view_writes_to_the_whole(name: str) -> None:
+    x = torch.rand(2, 3)
+    view = tensors(getattr(x, name)(*VIEW_ARGUMENTS.get(name, ())))[0]
+    view.fill_(7)
+    assert (x == 7).any()
+
+
+@pytest.mark.parametrize("name", sorted(ops.FULL_REDUCTIONS))
+def test_a_full_reduction_has_no_dimension(name: str) -> None:
+    x = torch.rand(2, 3)
+    result = resolve(name)(x) if "." in name else getattr(x, name)()
+    assert result.dim() == 0
+
+
+@pytest.mark.parametrize("name", sorted(ops.LOSSES))
+def test_a_loss_compares_two_operands(name: str) -> None:
+    result, pair = _loss(name)
+    if name in ops.REDUCING_LOSSES:
+        assert result.dim() == 0
+    assert len(pair) == 2
+
+
+def _loss(name: str) -> tuple[Tensor, tuple[Tensor, Tensor]]:
+    """The loss with the first targets that it takes."""
+    function = resolve(name)() if name.rpartition(".")[2][0].isupper() else resolve(name)
+    x = torch.rand(2, 3) * 0.5
+    for target in (torch.rand(2, 3), torch.tensor([0, 1]), torch.zeros(2, 3, dtype=torch.long)):
+        with contextlib.suppress(RuntimeError, TypeError, ValueError):
+            return function(x, target), (x, target)
+    extra = torch.ones(2)
+    return function(x, x, extra), (x, x)
+
+
+@pytest.mark.parametrize("via", sorted(ops.ADDITIVE))
+def test_adding_past_autograd_leaves_the_gradient(via: str) -> None:
+    leaf, h = graph_tensor()
+    noise = torch.ones(2, 3)
+    with torch.no_grad():
+        if via.endswith("_"):
+            getattr(h, via)(noise)
+        elif via == "+=":
+            h += noise
+        else:
+            h -= noise
+    h.sum().backward()
+    assert leaf.grad is not None
+    assert leaf.grad.eq(1).all()
+
+
+@pytest.mark.parametrize("via", sorted(ops.FILLS - {"[]"}))
+def test_a_fill_sets_constants(via: str) -> None:
+    arguments: dict[str, tuple[Any, ...]] = {
+        "masked_fill_": (torch.tensor(True), 7),
+        "index_fill_": (0, torch.tensor([0, 1]), 7),
+        "zero_": (),
+    }
+    x = torch.rand(2, 3)
+    getattr(x, via)(*arguments.get(via, (7,)))
+    assert len(set(x.flatten().tolist())) == 1
+
+
+def test_what_is_filled_as_no_probability_needs_no_gradient() -> None:
+    """Masked past autograd or not, scores get the same gradient through a softmax."""
+    gradients = []
+    for record in (True, False):
+        leaf, scores = graph_tensor()
+        with torch.set_grad_enabled(record):
+            scores[:, 0] = ops.NO_PROBABILITY
+        scores.softmax(-1)[:, 1].sum().backward()
+        assert leaf.grad is not None
+        gradients.append(leaf.grad.tolist())
+    assert gradients[0] == gradients[1]
+
+
 UNDERSCORED = [
     name
     for name in dir(Tensor)
@@ -461,6 +536,19 @@ def test_mode_off(name: str) -> None:
 def test_inference_mode_false_is_no_mode() -> None:
     with torch.inference_mode(mode=False):
         assert records()
+
+
+def test_inference_mode_outlasts_what_is_entered_inside() -> None:
+    assert modes.INFERENCE in modes.OFF
+    with resolve(modes.INFERENCE)():
+        for other in (torch.enable_grad(), torch.set_grad_enabled(True), torch.no_grad()):
+            with other:
+                assert not records_on_inference()
+
+
+def records_on_inference() -> bool:
+    """Whether a result made here would take part in a graph."""
+    return not (torch.ones(2) * 1).is_inference()
 
 
 @pytest.mark.parametrize("name", sorted(modes.ON))
@@ -831,7 +919,7 @@ def test_inference_tensors_alone_have_no_graph() -> None:
 NAMES_ONLY = set(
     """
     ROOT_METHODS INITIALISERS BUILDERS KEEPS_NOTHING_METHODS MODULE_BASES MODULE_BASE_NAMES
-    HOLDERS_OF_DATA FREEZING_WORDS OPTIMIZER_WORD
+    HOLDERS_OF_DATA FREEZING_WORDS OPTIMIZER_WORD EXPECTING
     """.split()
 )
 """Tables of names that other packages and users choose: nothing to execute."""
@@ -844,6 +932,13 @@ def test_every_table_is_tested() -> None:
         tables = {name for name in vars(module) if name.isupper() and not name.startswith("_")}
         missing = {name for name in tables - NAMES_ONLY if f"{last}.{name}" not in source}
         assert missing == set(), last
+
+
+@pytest.mark.parametrize("name", sorted(modules.MODULE_ONLY_ATTRIBUTES))
+def test_no_tensor_has_the_attributes_of_layers(name: str) -> None:
+    layers = (nn.Linear(2, 2), nn.Conv1d(2, 2, 1), nn.BatchNorm1d(2), nn.LayerNorm(2))
+    assert not hasattr(torch.ones(1), name)
+    assert any(hasattr(layer, name) for layer in (*layers, nn.Embedding(2, 2)))
 
 
 def test_a_module_of_torch_is_one() -> None:

@@ -24,7 +24,8 @@ def test_form(rule: Rule) -> None:
 
 @each_rule
 def test_bad_gives_this_rule_once(rule: Rule) -> None:
-    found = Counter(finding.code for finding in lint(pages.PRELUDE + rule.examples["Bad"], also=rule.code))
+    findings = lint(pages.PRELUDE + rule.examples["Bad"], also=rule.code)
+    found = Counter(finding.code for finding in findings)
     assert found.pop(rule.code, 0) == 1
     assert set(found) <= pages.also(rule.page), "other rules: only those below `Also:`"
 

@@ -8,9 +8,9 @@ import pytest
 
 from gradlint.facts.unit import Unit
 from gradlint.model import (
-    Graph,
     NOT_CONSTANT,
     Form,
+    Graph,
     Kind,
     Operand,
     Trainable,

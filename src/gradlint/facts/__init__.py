@@ -1,8 +1,16 @@
 """What the code does to gradients: an abstract interpretation of one file.
 
-Interpreting: `interpreter` runs functions; `statements` and `expressions` have a function for each
-kind of node; `calls` says who is called, and `callees`, `imported_calls`, `builtin_calls`,
-`opaque` and `method_calls`, with `tensor_methods` and `module_methods`, what that gives. Values:
-`values`, `elements`, `attributes`, `instances`, with `evidence` and `names` for what is known of
-them. The verdict: `roots` and `freezing`. The questions of rules: `unit`.
+Interpreting: `interpreter` runs functions, on the `state` and with the `effects` that they leave;
+`statements` and `expressions` have a function for each kind of node; `calls` says who is called,
+and `callees`, `imported_calls`, `builtin_calls`, `opaque` and `method_calls`, with `tensor_methods`
+and `module_methods`, what that gives; `binding` and `fitting` carry values into functions and back.
+
+Values: `values` and `substitution`; what is known of them by `evidence`, `annotations` and `names`;
+`elements` of lists and dicts; `attributes`, `classes` and `instances`.
+
+Memory: `memory` says which tensors share theirs, `aliases` how, `results` and `uses` what autograd
+keeps, `writes` and `in_place` what is changed behind its back, `inference` what it refuses.
+
+The verdict: `roots`, `freezing` and `graphless`. By names alone: `relevance`, `index`, and for grad
+modes `mode_uses`, `mode_scopes` and `callers`. The questions of rules: `unit`, told by `answers`.
 """

@@ -103,7 +103,7 @@ class State:
     def context(self) -> Context:
         """Where the interpretation stands, for a record."""
         block = self.mode.block if self.mode is not None else None
-        frame, is_conditional = self.frame, self.unsure > self.loops
+        frame, is_conditional = self.frame, self.unsure > self.loops or bool(self.jumps)
         return Context(
             frame.symbol, frame.in_initialiser, block, is_conditional, self.guards > 0, frame.cls
         )
