@@ -10,12 +10,15 @@ import libcst as cst
 from gradlint.facts.binding import has_decorator
 from gradlint.facts.classes import ClassFacts
 from gradlint.facts.effects import Mark
-from gradlint.facts.elements import parameter_in, part_of
+from gradlint.facts.elements import parameter_in
 from gradlint.facts.evidence import kind_by_use
 from gradlint.facts.inference import note_inference_flag
-from gradlint.facts.instances import attribute_of
+from gradlint.facts.instances import attribute_of, trainable_class
 from gradlint.facts.memory import Memory, ObjectMemory, unsaved
 from gradlint.facts.recorder import Argument, AttributeRecord
+from gradlint.facts.records import field_of, with_field
+from gradlint.facts.sequences import part_of
+from gradlint.facts.stores import store
 from gradlint.facts.uses import note_leaving
 from gradlint.facts.values import (
     OTHER,
@@ -27,6 +30,7 @@ from gradlint.facts.values import (
     Class,
     Constant,
     Each,
+    Fields,
     Function,
     Imported,
     Inflow,
@@ -88,6 +92,8 @@ def attribute(run: Interpreter, node: cst.CSTNode, receiver: Value, name: str) -
     ref = receiver.ref
     if isinstance(ref, Thing):
         return _of_thing(run, node, receiver, ref, name)
+    if isinstance(ref, Fields):
+        return field_of(receiver, name)
     if isinstance(ref, Super):
         return _of_super(run, ref, name)
     if isinstance(ref, Class):
@@ -305,6 +311,9 @@ def _known_by_assignment(
 
 def _keep(run: Interpreter, node: cst.Attribute, receiver: Value, value: Value) -> None:
     name, thing, internal = node.attr.value, receiver.thing, False
+    if isinstance(receiver.ref, Fields):
+        store(run, node.value, with_field(receiver, name, value), value)
+        return
     _note_parameter(run, receiver, name, value)
     if thing is not None and thing.base == SELF and not thing.path:
         value = run.name_made(value, SELF, (name,))
@@ -351,7 +360,22 @@ def mark(run: Interpreter, value: Value, frozen: bool) -> None:
             mark(run, Value(ref=thing), frozen)
     elif isinstance(value.ref, Thing) and not (run.unsure > run.loops and not frozen):
         # An unfreezing that may not happen does not count; a freezing that may, does.
+        if not frozen and value.ref.trainable is Trainable.NO:
+            _unfreeze(run, value.ref)
         run.frame.effects.marks.append(Mark(value.ref.base, value.ref.path, frozen))
+
+
+def _unfreeze(run: Interpreter, thing: Thing) -> None:
+    """What was made frozen, as `nn.Linear(4, 4).requires_grad_(False)` is, can train after all."""
+    if Mark(thing.base, thing.path, True) not in run.frame.effects.marks:
+        return
+    trainable = Trainable.YES if thing.layer else Trainable.MAYBE
+    if thing.cls is not None:
+        trainable = trainable_class(run, thing.cls)
+    for names in (run.env, run.frame.effects.stores):
+        for name, value in names.items():
+            if value.thing == thing:
+                names[name] = replace(value, ref=replace(thing, trainable=trainable))
 
 
 def _is_view_call(node: cst.CSTNode) -> bool:

@@ -12,12 +12,14 @@ from gradlint.facts.memory import ArgumentMemory, Memory
 from gradlint.facts.values import (
     NOTHING,
     SELF,
+    TENSORS,
     UNKNOWN,
     Base,
     Bound,
     Class,
     Constant,
     Each,
+    Fields,
     Function,
     Imported,
     Inflow,
@@ -99,16 +101,18 @@ def symbolic(value: Value, name: str, scope: int, is_written: bool = False) -> V
 
     `is_written` says that the callee may write to it past autograd.
     """
-    if value.items is not None and len(value.items) <= _ITEMS and name.count(".") < 2:
+    is_part = len(value.items or ()) <= _ITEMS and name.count(".") < 2
+    if value.items is not None and value.kind not in TENSORS and is_part:
         items = tuple(
             symbolic(v, f"{name}.{i}", scope, is_written) for i, v in enumerate(value.items)
         )
-        keys = value.ref if isinstance(value.ref, Keys) else None
+        keys = value.ref if isinstance(value.ref, Keys | Fields) else None
         return Value(value.kind, items=items, ref=keys, graph=Graph.NO)
     live = frozenset({Inflow(name)}) if value.has_graph_facts or _is_open(value) else NOTHING
     ref = value.ref
     if isinstance(ref, Thing):
-        ref = replace(ref, base=Base("argument", name, scope), path=(), bound=())
+        base = Base("argument", name, scope)
+        ref = replace(ref, base=base, path=(), bound=(), chain=ref.unnamed_chain)
     elif isinstance(ref, Each):
         element = symbolic(ref.element, name, scope, is_written)
         return Value(value.kind, ref=replace(ref, element=element), graph=Graph.NO)

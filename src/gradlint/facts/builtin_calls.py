@@ -10,26 +10,25 @@ import libcst as cst
 
 from gradlint.facts.arguments import Arguments
 from gradlint.facts.attributes import attribute, mark, note_deletion
-from gradlint.facts.elements import asks_requires_grad, element_of, part_of
+from gradlint.facts.elements import asks_requires_grad, element_of, few_elements, listed
+from gradlint.facts.mappings import any_dict, dict_of, may_be_key, updated_by
 from gradlint.facts.recorder import AttributeRecord
+from gradlint.facts.sequences import any_list, elements_in, part_of
 from gradlint.facts.values import (
     OTHER,
     TENSORS,
     UNKNOWN,
     Constant,
-    Each,
     Function,
-    Keys,
     ParametersOf,
     Super,
     Value,
-    combined,
-    gathered,
+    constant,
     listed_value,
-    own_graph,
+    must_be_dict,
 )
 from gradlint.knowledge.training import KEEPS_NOTHING
-from gradlint.model import Form, Graph, Kind
+from gradlint.model import Form, Kind
 from gradlint.syntax.names import dotted
 
 if TYPE_CHECKING:
@@ -43,30 +42,43 @@ def _nothing(run: Interpreter, node: cst.Call, arguments: Arguments) -> Value:
 
 
 def _same(run: Interpreter, node: cst.Call, arguments: Arguments) -> Value:
-    """list(x), tuple(x), reversed(x), iter(x): the same elements."""
-    if not arguments.positional:
-        return listed_value(())
-    value = arguments.positional[0]
-    if value.kind in TENSORS:
-        return Value(Kind.OTHER, ref=Each(element_of(run, value)), graph=Graph.NO)
-    if isinstance(value.ref, Each) and value.ref.keyed:  # the keys of a dict
-        return Value(Kind.OTHER, ref=Each(OTHER), graph=Graph.NO)
-    return value
+    """list(x), tuple(x), iter(x): the same elements."""
+    return listed(run, arguments.positional[0]) if arguments.positional else listed_value(())
+
+
+def _reversed(run: Interpreter, node: cst.Call, arguments: Arguments) -> Value:
+    value = _same(run, node, arguments)
+    return listed_value(value.items[::-1]) if value.items is not None else value
+
+
+def _sorted(run: Interpreter, node: cst.Call, arguments: Arguments) -> Value:
+    """The same elements in an order that is known of words only."""
+    value = _same(run, node, arguments)
+    if value.items is None:
+        return value
+    words = {item.constant: item for item in value.items if isinstance(item.constant, str)}
+    if len(words) < len(value.items) or arguments.keywords:
+        return any_list(value.items)
+    return listed_value([words[word] for word in sorted(words, key=str)])
 
 
 def _zip(run: Interpreter, node: cst.Call, arguments: Arguments) -> Value:
-    elements = tuple(element_of(run, value) for value in arguments.positional)
-    return Value(Kind.OTHER, ref=Each(listed_value(elements)), graph=Graph.NO)
+    known = [few_elements(value) for value in arguments.positional]
+    if known and all(known):
+        return listed_value([listed_value(each) for each in zip(*known, strict=False)])
+    return any_list([listed_value([element_of(run, value) for value in arguments.positional])])
 
 
 def _enumerate(run: Interpreter, node: cst.Call, arguments: Arguments) -> Value:
-    values = arguments.positional
-    element = element_of(run, values[0]) if values else UNKNOWN
-    return Value(Kind.OTHER, ref=Each(listed_value((OTHER, element))), graph=Graph.NO)
+    value, start = arguments.get(0, "iterable") or UNKNOWN, arguments.get(1, "start")
+    first = start.constant if start is not None else 0
+    if isinstance(first, int) and (known := few_elements(value)):
+        return listed_value([listed_value((constant(first + i), v)) for i, v in enumerate(known)])
+    return any_list([listed_value((OTHER, element_of(run, value)))])
 
 
 def _range(run: Interpreter, node: cst.Call, arguments: Arguments) -> Value:
-    return Value(Kind.OTHER, ref=Each(OTHER), graph=Graph.NO)
+    return any_list([OTHER])
 
 
 def _number(run: Interpreter, node: cst.Call, arguments: Arguments) -> Value:
@@ -93,8 +105,12 @@ def _map(run: Interpreter, node: cst.Call, arguments: Arguments) -> Value:
     if len(arguments.positional) < 2:
         return UNKNOWN
     function, *iterables = arguments.positional
+    known = [few_elements(value) for value in iterables]
+    if all(known):
+        rounds = [Arguments(list(each), {}, ()) for each in zip(*known, strict=False)]
+        return listed_value([run.call(node, function, given) for given in rounds])
     given = Arguments([element_of(run, value) for value in iterables], {}, ())
-    return Value(Kind.OTHER, ref=Each(run.call(node, function, given)), graph=Graph.NO)
+    return any_list([run.call(node, function, given)])
 
 
 def _filter(run: Interpreter, node: cst.Call, arguments: Arguments) -> Value:
@@ -158,21 +174,21 @@ def _record_setattr(run: Interpreter, node: cst.Call, arguments: Arguments) -> N
 
 def _dict(run: Interpreter, node: cst.Call, arguments: Arguments) -> Value:
     """dict(a=x): a dict of what it is given."""
-    if not arguments.positional and "**" not in arguments.keywords:
-        keys = Keys(tuple(arguments.keywords))
-        return listed_value(tuple(arguments.keywords.values()), keys)
-    if len(arguments.all) == 1:
-        return _dict_of(run, arguments.all[0])
-    live, cut = gathered(arguments.all)
-    return Value(Kind.OTHER, live, cut, graph=combined(map(own_graph, arguments.all)))
+    result = _dict_of(run, arguments.positional[0]) if arguments.positional else dict_of({})
+    return updated_by(result, arguments.keywords)
 
 
 def _dict_of(run: Interpreter, value: Value) -> Value:
-    """dict(model.named_parameters()): its values are what the pairs end in."""
-    if isinstance(value.ref, ParametersOf) and value.ref.named:
+    """A dict of a dict, or of pairs: its values are what these end in."""
+    if must_be_dict(value) or value.kind is Kind.UNKNOWN:
+        return value
+    pairs = elements_in(value)
+    if pairs is None:
         pair = element_of(run, value)
-        return Value(Kind.OTHER, ref=Each((pair.items or (pair,))[-1], keyed=True), graph=Graph.NO)
-    return value
+        return any_dict(list(pair.items[-1:]) if pair.items else [pair])
+    items = {p.items[0].constant: p.items[-1] for p in pairs if p.items}
+    is_known = len(items) == len(pairs) and all(map(may_be_key, items))
+    return dict_of(items) if is_known else any_dict([(p.items or (p,))[-1] for p in pairs])
 
 
 def _isinstance(run: Interpreter, node: cst.Call, arguments: Arguments) -> Value:
@@ -199,7 +215,9 @@ Builtin = Callable[["Interpreter", cst.Call, Arguments], Value]
 
 BUILTINS: dict[str, Builtin] = {
     **dict.fromkeys(KEEPS_NOTHING, _nothing),
-    **dict.fromkeys(("list", "tuple", "set", "sorted", "reversed", "iter"), _same),
+    **dict.fromkeys(("list", "tuple", "set", "frozenset", "iter"), _same),
+    "reversed": _reversed,
+    "sorted": _sorted,
     **dict.fromkeys(("int", "float", "bool", "complex"), _number),
     **dict.fromkeys(("sum", "max", "min", "abs"), _reduce),
     "zip": _zip,

@@ -14,8 +14,10 @@ from gradlint.facts.elements import things_in
 from gradlint.facts.imported_calls import imported_call
 from gradlint.facts.instances import build_instance
 from gradlint.facts.opaque import unknown_call
+from gradlint.facts.records import record
 from gradlint.facts.uses import MODULE
 from gradlint.facts.values import (
+    MEMBER,
     PACKED,
     UNKNOWN,
     Bound,
@@ -23,12 +25,15 @@ from gradlint.facts.values import (
     Function,
     Imported,
     ParametersOf,
+    Severed,
+    Source,
     Super,
     Thing,
     Value,
     listed_value,
 )
-from gradlint.model import Graph, Kind, Trainable
+from gradlint.knowledge.modules import CONTAINERS
+from gradlint.model import Graph, Kind, Place, Trainable
 
 if TYPE_CHECKING:
     from gradlint.facts.interpreter import Interpreter
@@ -37,7 +42,7 @@ if TYPE_CHECKING:
 def call_value(run: Interpreter, node: cst.CSTNode, callee: Value, arguments: Arguments) -> Value:
     """What calling a value gives: a function, a class, a module, or something unknown."""
     ref = callee.ref
-    if isinstance(ref, Function):
+    if isinstance(ref, Function) and not _sees_another_self(run, ref):
         return run.call_function(node, ref, None, arguments.positional, arguments.keywords)
     if isinstance(ref, Bound):
         return run.call_function(
@@ -52,8 +57,16 @@ def call_value(run: Interpreter, node: cst.CSTNode, callee: Value, arguments: Ar
     return unknown_call(run, node, callee, arguments)
 
 
+def _sees_another_self(run: Interpreter, function: Function) -> bool:
+    """Whether a local function of one method is called in a method of another class."""
+    is_elsewhere = function.closure is not None and function.scope != run.frame.scope
+    return is_elsewhere and None is not function.cls is not run.frame.cls is not None
+
+
 def construct(run: Interpreter, node: cst.CSTNode, ref: Class, arguments: Arguments) -> Value:
     """An instance of a class of this file."""
+    if (made := record(ref.cls, arguments)) is not None:
+        return made
     found = ref.cls.method("__init__")
     given: dict[str, Value] = {}
     if found is not None:
@@ -91,10 +104,12 @@ def _forward(
                 return run.call_function(
                     node, function, callee, arguments.positional, arguments.keywords
                 )
+    if thing.chain and arguments.positional:
+        return _chained(run, node, thing, arguments.positional[0])
     if callee.kind is Kind.MODULE:
-        used = run.source(thing)
-        result = run.operation(node, arguments.all, Kind.TENSOR, used, thing.layer or MODULE)
-        if run.mode is None and not thing.layer and thing.trainable is Trainable.MAYBE:
+        used, layer = run.source(thing), "" if thing.layer in CONTAINERS else thing.layer
+        result = run.operation(node, arguments.all, Kind.TENSOR, used, layer or MODULE)
+        if run.mode is None and not layer and thing.trainable is Trainable.MAYBE:
             result = replace(result, graph=Graph.MAYBE)  # it may detach what it is given
         given = arguments.positional[0].ref if arguments.positional else None
         if given == Imported(PACKED):  # an RNN returns what it is given, packed, and its state
@@ -102,6 +117,31 @@ def _forward(
             return listed_value((packed, result))
         return result
     return unknown_call(run, node, callee, arguments)
+
+
+def _chained(run: Interpreter, node: cst.CSTNode, thing: Thing, value: Value) -> Value:
+    """Calling a Sequential: each layer in turn, which stands for the whole."""
+    for link in thing.chain:
+        at = replace(link, base=thing.base, path=thing.path) if link.base == MEMBER else link
+        value = _forward(run, node, Value(Kind.MODULE, ref=at), at, Arguments([value], {}, ()))
+    return _lost_as_whole(value, thing, run.mode.block) if run.mode is not None else value
+
+
+def _lost_as_whole(value: Value, thing: Thing, block: Place) -> Value:
+    """What the module `thing` loses of itself to the mode of `block`, as all of it."""
+    cut = frozenset(_of_whole(s, thing) if s.cut.block is block else s for s in value.cut)
+    items = value.items
+    if items is not None:
+        items = tuple(_lost_as_whole(item, thing, block) for item in items)
+    return replace(value, cut=cut, items=items)
+
+
+def _of_whole(severed: Severed, thing: Thing) -> Severed:
+    origin, depth = severed.origin, len(thing.path)
+    if not isinstance(origin, Source) or origin.base != thing.base:
+        return severed
+    whole = Source(thing.base, thing.path, origin.trainable)
+    return Severed(whole, severed.cut, True) if origin.path[:depth] == thing.path else severed
 
 
 def call_attribute(

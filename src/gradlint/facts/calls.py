@@ -11,8 +11,10 @@ from gradlint.facts.attributes import TENSOR_ARGUMENT, written_attribute
 from gradlint.facts.builtin_calls import BUILTINS
 from gradlint.facts.elements import element_of
 from gradlint.facts.imported_calls import imported_call
+from gradlint.facts.mappings import known_items
 from gradlint.facts.method_calls import method_call
 from gradlint.facts.recorder import Argument, CallRecord
+from gradlint.facts.sequences import elements_in
 from gradlint.facts.values import (
     UNKNOWN,
     Value,
@@ -56,12 +58,21 @@ def evaluate_arguments(run: Interpreter, node: cst.Call, name: str = "") -> Argu
         if keyword:
             keywords[keyword] = value
         elif argument.star == "*":
-            positional.extend(value.items if value.items is not None else (element_of(run, value),))
+            known = elements_in(value)
+            positional.extend(known if known is not None else (element_of(run, value),))
         elif argument.star == "**":
-            keywords["**"] = value
+            keywords |= _keywords_in(value)
         else:
             positional.append(value)
     return Arguments(positional, keywords, tuple(nodes))
+
+
+def _keywords_in(value: Value) -> dict[str, Value]:
+    """What `**value` passes, by name; by "**" where the names are not known."""
+    items = known_items(value)
+    if items is None:
+        return {"**": value}
+    return {name: item for name, item in items.items() if isinstance(name, str)}
 
 
 def _note_writes(run: Interpreter, argument: cst.Arg, name: str) -> None:

@@ -2,28 +2,46 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import libcst as cst
 
+from gradlint.facts.mappings import value_at, with_key, without_key
 from gradlint.facts.memory import Memory, ObjectMemory
+from gradlint.facts.records import field_of
+from gradlint.facts.sequences import (
+    any_list,
+    elements_in,
+    held_in,
+    item_at,
+    part_of,
+    parted,
+    sliced,
+    with_item,
+    without_item,
+)
 from gradlint.facts.values import (
     OTHER,
     TENSORS,
     UNKNOWN,
     Class,
     Each,
+    Fields,
     Keys,
     ParametersOf,
     Source,
     Thing,
     Value,
     gathered,
+    is_collection,
     join_all,
     listed_value,
+    must_be_dict,
 )
-from gradlint.model import Graph, Kind, Trainable
+from gradlint.knowledge.modules import KEYED_CONTAINERS, PARAMETER_CONTAINERS
+from gradlint.model import NOT_CONSTANT, Graph, Kind, Trainable
 
 if TYPE_CHECKING:
     from gradlint.facts.interpreter import Interpreter
@@ -32,10 +50,10 @@ if TYPE_CHECKING:
 def element_of(run: Interpreter, value: Value) -> Value:
     """Any one element of an iterable."""
     ref = value.ref
-    if isinstance(ref, Keys) or (isinstance(ref, Each) and ref.keyed):
+    if must_be_dict(value):
         return OTHER
     if value.items is not None:
-        return join_all(value.items) or part_of(value)
+        return join_all(value.items) or UNKNOWN
     if value.kind in TENSORS:
         return replace(value, items=None, ref=None, kind=Kind.TENSOR)
     if isinstance(ref, Each):
@@ -46,7 +64,7 @@ def element_of(run: Interpreter, value: Value) -> Value:
             return parameter
         return Value(Kind.OTHER, items=(OTHER, parameter), graph=Graph.NO)
     if isinstance(ref, Thing):
-        return _member_of_container(value, ref)
+        return OTHER if ref.layer in KEYED_CONTAINERS else member_of(run, value, ref)
     return part_of(value)
 
 
@@ -55,11 +73,6 @@ def graph_of_view(run: Interpreter, whole: Value, view: Value) -> Graph:
     if run.mode is not None and whole.graph in (Graph.COMPUTED, Graph.LEAF):
         return Graph.MAYBE
     return view.graph
-
-
-def part_of(value: Value) -> Value:
-    """Something in a value of which only the graph is known."""
-    return Value(live=value.live, cut=value.cut, graph=value.graph)
 
 
 def _parameter_of(run: Interpreter, ref: ParametersOf) -> Value:
@@ -79,11 +92,21 @@ def parameter_in(run: Interpreter, thing: Thing) -> Value:
     return Value(Kind.PARAMETER, live, ref=thing, graph=graph, memory=memory)
 
 
-def _member_of_container(value: Value, thing: Thing) -> Value:
+def member_of(run: Interpreter, value: Value, thing: Thing, index: object = None) -> Value:
     """An element of a ModuleList and the like: it stands for the whole list."""
+    element = replace(thing, cls=thing.element, element=None, layer="", chain=())
+    if thing.layer in PARAMETER_CONTAINERS:
+        return _parameter_at(run, element, index)
     kind = Kind.MODULE if value.kind is Kind.MODULE or thing.element is not None else Kind.UNKNOWN
-    element = replace(thing, cls=thing.element, element=None)
     return Value(kind, value.live, value.cut, None, element, value.graph)
+
+
+def _parameter_at(run: Interpreter, thing: Thing, index: object) -> Value:
+    """A parameter in a list or dict of them: each has memory of its own."""
+    memory = None
+    if isinstance(index, str) or (isinstance(index, int) and index >= 0):
+        memory = Memory(ObjectMemory(thing.base, (*thing.path, str(index))))
+    return replace(parameter_in(run, thing), memory=memory)
 
 
 def merged_parameters(values: list[Value]) -> Value | None:
@@ -111,70 +134,85 @@ def _parameters_in(value: Value) -> tuple[Thing, ...]:
     return ()
 
 
-def item_of(run: Interpreter, node: cst.CSTNode, value: Value, index: Value | None) -> Value:
-    """`value[index]`; `index` is None for a slice or several indices."""
-    if index is not None and index.constant == "params":  # a param group of an optimizer
+Index = Value | slice | None
+"""An index: its value, a slice with known bounds, or None for several and for what is not known."""
+
+
+def item_of(run: Interpreter, node: cst.CSTNode, value: Value, index: Index) -> Value:
+    """`value[index]`."""
+    at = index.constant if isinstance(index, Value) else NOT_CONSTANT
+    if at == "params":  # a param group of an optimizer
         return Value(Kind.OTHER, ref=ParametersOf(()))
-    if value.kind in TENSORS and (value.items is None or index is None):
+    if value.kind in TENSORS and (value.items is None or not isinstance(index, Value)):
         return run.operation(node, (value,))
+    if must_be_dict(value):
+        return value_at(value, at)
+    if isinstance(value.ref, Fields) and isinstance(at, str):
+        return field_of(value, at)
     if value.items is not None:
-        return _item_of_known(value, index)
-    if isinstance(value.ref, Each) and value.ref.keyed:
-        return value.ref.element
+        return _item_of_known(value.items, index)
     if isinstance(value.ref, Each | ParametersOf):
-        return value if index is None else element_of(run, value)
+        return element_of(run, value) if isinstance(index, Value) else value
     if isinstance(value.ref, Thing):
-        if index is None:
-            return replace(value, ref=replace(value.ref, cls=None))
-        return _member_of_container(value, value.ref)
+        if isinstance(index, Value):
+            return member_of(run, value, value.ref, at)
+        return replace(value, ref=replace(value.ref, cls=None, chain=()))
     if value.kind is Kind.ARRAY:
         return Value(Kind.ARRAY, cut=value.cut, graph=Graph.NO)
     return part_of(value)
 
 
-def _item_of_known(value: Value, index: Value | None) -> Value:
-    assert value.items is not None
-    if isinstance(value.ref, Keys):
-        names = value.ref.names
-        if index is not None and index.constant in names and len(names) == len(value.items):
-            return value.items[names.index(index.constant)]
-        return join_all(value.items) or UNKNOWN
-    at = index.constant if index is not None else None
-    if isinstance(at, int) and -len(value.items) <= at < len(value.items):
-        return value.items[at]
-    each = join_all(value.items) or part_of(value)
-    return Value(Kind.OTHER, ref=Each(each), graph=Graph.NO) if index is None else each
+def _item_of_known(items: tuple[Value, ...], index: Index) -> Value:
+    if isinstance(index, Value):
+        return item_at(items, index.constant)
+    return sliced(items, index)
 
 
-def unpacked(run: Interpreter, value: Value, count: int) -> list[Value]:
-    """What `count` targets get when `value` is unpacked into them."""
-    if value.items is not None and len(value.items) == count:
-        return list(value.items)
-    return [element_of(run, value)] * count
+def with_stored(value: Value, index: Index, element: Value) -> Value:
+    """A list or dict after `value[index] = element`."""
+    at = index.constant if isinstance(index, Value) else NOT_CONSTANT
+    if must_be_dict(value) or isinstance(at, str):
+        return with_key(value, at, element)
+    if isinstance(index, Value):
+        return with_item(value, at, element)
+    added = held_in(element) if is_collection(element) else [element]  # a slice, or a tensor
+    return any_list([*held_in(value), *added])
 
 
-def with_key(value: Value, key: object, element: Value, unsure: bool) -> Value:
-    """A dict after `element` has been stored under a literal key, or an unknown one (None)."""
-    names = value.ref.names if isinstance(value.ref, Keys) else ()
-    if value.items is None or (names == () and value.items) or not isinstance(key, str) or unsure:
-        return with_element(replace(value, ref=None) if names else value, element, unsure=True)
-    items = dict(zip(names, value.items, strict=True))
-    items[key] = element
-    return listed_value(tuple(items.values()), Keys(tuple(items)))
+def without(value: Value, index: Index) -> Value:
+    """A list or dict after `del value[index]`."""
+    at = index.constant if isinstance(index, Value) else NOT_CONSTANT
+    if must_be_dict(value):
+        return without_key(value, at)
+    if isinstance(index, slice) and value.items is not None and index.step != 0:
+        items = list(value.items)
+        del items[index]
+        return listed_value(items)
+    return without_item(value, at)
 
 
-def with_element(value: Value, element: Value, unsure: bool) -> Value:
-    """A list after `element` has been appended to it."""
-    if value.items is not None and not unsure:
-        return listed_value((*value.items, element))
-    before = list(value.items) if value.items is not None else []
-    if isinstance(value.ref, Each):
-        before.append(value.ref.element)
-    elif value.items is None and (value.live or value.cut):
-        before.append(part_of(value))
-    each = join_all([*before, element]) or UNKNOWN
-    keyed = isinstance(value.ref, Each) and value.ref.keyed
-    return Value(Kind.OTHER, ref=Each(each, keyed), graph=Graph.NO)
+def unpacked(run: Interpreter, value: Value, targets: Sequence[cst.BaseElement]) -> list[Value]:
+    """What each target gets when `value` is unpacked into them."""
+    stars = [i for i, one in enumerate(targets) if isinstance(one, cst.StarredElement)]
+    items = elements_in(value)
+    if items is not None and not stars and len(items) == len(targets):
+        return list(items)
+    if items is not None and stars:
+        parts = parted(items, stars[0], len(targets) - stars[0] - 1)
+        if parts is not None:
+            return parts
+    element = element_of(run, value)
+    return [any_list([element]) if i in stars else element for i in range(len(targets))]
+
+
+def listed(run: Interpreter, value: Value) -> Value:
+    """What list(value) is, apart from a list of parameters or layers, which stays what it is."""
+    known = elements_in(value)
+    if known is not None:
+        return listed_value(known)
+    if value.kind in TENSORS or must_be_dict(value):
+        return any_list([element_of(run, value)])
+    return value
 
 
 def joint_trainable(values: list[Value]) -> Trainable:
@@ -200,18 +238,21 @@ def trainable_of(value: Value) -> Trainable:
 _UNROLLED = 8  # a loop over more known elements than this is taken as one over any of them
 
 
-def worth_unrolling(value: Value) -> bool:
-    """A short list of different modules, parameters or names: each is looked at by itself."""
-    items = value.items or ()
-    if isinstance(value.ref, Keys) or not 1 < len(items) <= _UNROLLED:
-        return False
-    return any(_is_worth_telling_apart(item) for item in items)
+def few_elements(value: Value) -> tuple[Value, ...]:
+    """The elements of an iterable that is known and short: each is looked at by itself."""
+    items = elements_in(value) or ()
+    return items if len(items) <= _UNROLLED else ()
+
+
+def worth_unrolling(items: Sequence[Value]) -> bool:
+    """Whether a loop meets different modules, parameters, tensors or names."""
+    return len(items) > 1 and any(map(_is_worth_telling_apart, items))
 
 
 def _is_worth_telling_apart(item: Value) -> bool:
-    if isinstance(item.constant, str) or isinstance(item.ref, Thing | ParametersOf | Class):
+    if item.kind in TENSORS or isinstance(item.ref, Thing | ParametersOf | Class):
         return True
-    return any(_is_worth_telling_apart(part) for part in item.items or ())
+    return isinstance(item.constant, str) or any(map(_is_worth_telling_apart, item.items or ()))
 
 
 def some_of(value: Value) -> Value:

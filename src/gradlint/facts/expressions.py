@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -11,35 +11,39 @@ import libcst as cst
 from gradlint.facts.attributes import read_attribute
 from gradlint.facts.calls import call
 from gradlint.facts.elements import (
+    Index,
     asks_requires_grad,
     element_of,
+    few_elements,
     graph_of_view,
     item_of,
+    listed,
     merged_parameters,
     some_of,
-    worth_unrolling,
 )
 from gradlint.facts.index import walk
 from gradlint.facts.literals import literal_of
+from gradlint.facts.mappings import any_dict, dict_of, known_items, may_be_key, updated
 from gradlint.facts.memory import ArgumentMemory, reshaped
 from gradlint.facts.operators import BINARY
 from gradlint.facts.results import must_be_scalar
+from gradlint.facts.sequences import any_list, appended, extended, held_in, repeated
+from gradlint.facts.stores import indices_of
 from gradlint.facts.uses import note_leaving
 from gradlint.facts.values import (
     OTHER,
     TENSORS,
     UNKNOWN,
     Constant,
-    Each,
     Function,
-    Keys,
     ParametersOf,
     Value,
     combined,
     gathered,
+    is_collection,
     join,
-    join_all,
     listed_value,
+    must_be_dict,
     own_graph,
 )
 from gradlint.knowledge.saved import NUMBER_FIRST, OPERATORS
@@ -48,8 +52,7 @@ from gradlint.syntax.names import dotted
 
 if TYPE_CHECKING:
     from gradlint.facts.interpreter import Interpreter
-
-_KEYS = 64  # a dict with more literal keys than this is taken as a whole
+    from gradlint.facts.state import Env
 
 
 def _name(run: Interpreter, node: cst.Name) -> Value:
@@ -66,14 +69,17 @@ def _literal(run: Interpreter, node: cst.BaseExpression) -> Value:
 def _subscript(run: Interpreter, node: cst.Subscript) -> Value:
     _note_scalar_index(run, node)
     value = run.evaluate(node.value)
-    indices = [_index(run, element.slice) for element in node.slice]
+    indices = indices_of(run, node)
     item = item_of(run, node, value, indices[0] if len(indices) == 1 else None)
-    if value.kind not in TENSORS or any(
-        i is not None and i.kind is not Kind.OTHER for i in indices
-    ):
+    if value.kind not in TENSORS or any(map(_may_select, indices)):
         return item
-    view = graph_of_view(run, value, item)  # numbers and slices make no copy
+    view = graph_of_view(run, value, item)
     return replace(item, graph=view, memory=reshaped(value.memory))
+
+
+def _may_select(index: Index) -> bool:
+    """Whether indexing a tensor may copy: numbers and slices give a view."""
+    return isinstance(index, Value) and index.kind is not Kind.OTHER
 
 
 def _note_scalar_index(run: Interpreter, node: cst.Subscript) -> None:
@@ -94,17 +100,6 @@ def _may_be_a_loss(value: Value) -> bool:
     return value.memory is None or isinstance(value.memory.owner, ArgumentMemory)
 
 
-def _index(run: Interpreter, node: cst.BaseSlice) -> Value | None:
-    """The value of one index; None for a slice."""
-    if isinstance(node, cst.Index):
-        return run.evaluate(node.value)
-    if isinstance(node, cst.Slice):
-        for part in (node.lower, node.upper, node.step):
-            if part is not None:
-                run.evaluate(part)
-    return None
-
-
 def _binary(run: Interpreter, node: cst.BinaryOperation) -> Value:
     # Left-deep chains are walked in a loop: they may be longer than Python's stack.
     chain = [node]
@@ -119,10 +114,12 @@ def _binary(run: Interpreter, node: cst.BinaryOperation) -> Value:
 def _combined(run: Interpreter, node: cst.BinaryOperation, left: Value, right: Value) -> Value:
     if isinstance(node.operator, cst.Add) and (both := merged_parameters([left, right])):
         return both
-    if isinstance(node.operator, cst.Add) and (left.items is not None and right.items is not None):
-        return listed_value((*left.items, *right.items))
-    if isinstance(node.operator, cst.Multiply) and left.items and right.kind not in TENSORS:
-        return Value(Kind.OTHER, ref=Each(join_all(left.items) or UNKNOWN), graph=Graph.NO)
+    if isinstance(node.operator, cst.Add) and is_collection(left) and is_collection(right):
+        return extended(left, right)
+    if isinstance(node.operator, cst.BitOr) and is_collection(left) and is_collection(right):
+        return updated(left, right) if must_be_dict(left) else extended(left, right)
+    if isinstance(node.operator, cst.Multiply) and is_collection(left):
+        return repeated(left, right.constant)
     kind, symbol = _arithmetic_kind(left.kind, right.kind), BINARY.get(type(node.operator), "")
     if left.kind is Kind.OTHER and right.kind in TENSORS:
         return run.operation(node, (right, left), kind, name=NUMBER_FIRST.get(symbol, ""))
@@ -195,10 +192,12 @@ def _conditional(run: Interpreter, node: cst.IfExp) -> Value:
     test = run.evaluate(node.test).constant
     if isinstance(test, bool):
         return run.evaluate(node.body if test else node.orelse)
-    run.unsure += 1
-    result = join(run.evaluate(node.body), run.evaluate(node.orelse))
-    run.unsure -= 1
-    return result
+    found: list[Value] = []
+    run.branch(
+        lambda: found.append(run.evaluate(node.body)),
+        lambda: found.append(run.evaluate(node.orelse)),
+    )
+    return join(*found)
 
 
 def _sequence(run: Interpreter, node: cst.Tuple | cst.List | cst.Set) -> Value:
@@ -206,68 +205,84 @@ def _sequence(run: Interpreter, node: cst.Tuple | cst.List | cst.Set) -> Value:
     are_lists = any(isinstance(value.ref, ParametersOf) for value in values)
     if are_lists and (parameters := merged_parameters(values)) is not None:
         return parameters
-    if any(isinstance(element, cst.StarredElement) for element in node.elements):
-        starred = (
-            element_of(run, value) if isinstance(element, cst.StarredElement) else value
-            for element, value in zip(node.elements, values, strict=True)
-        )
-        return _each_of(list(starred))
-    return listed_value(values)
-
-
-def _each_of(values: list[Value]) -> Value:
-    result = values[0]
-    for value in values[1:]:
-        result = join(result, value)
-    return Value(Kind.OTHER, ref=Each(result), graph=Graph.NO)
+    if not any(isinstance(element, cst.StarredElement) for element in node.elements):
+        return listed_value(values)
+    result = listed_value(())
+    for element, value in zip(node.elements, values, strict=True):
+        if isinstance(element, cst.StarredElement):
+            result = extended(result, listed(run, value))
+        else:
+            result = appended(result, value)
+    return result
 
 
 def _dict(run: Interpreter, node: cst.Dict) -> Value:
-    values = []
+    known: dict[object, Value] = {}
+    others: list[Value] = []
     for element in node.elements:
+        key: object = NOT_CONSTANT
         if isinstance(element, cst.DictElement):
-            run.evaluate(element.key)
-        values.append(run.evaluate(element.value))
-    names = tuple(_key(run, element) for element in node.elements)
-    if NOT_CONSTANT in names or len(set(names)) < len(names) or len(names) > _KEYS:
-        live, cut = gathered(values)
-        return Value(Kind.OTHER, live, cut, graph=combined(map(own_graph, values)))
-    return listed_value(values, Keys(names))
+            key = run.evaluate(element.key).constant
+        value = run.evaluate(element.value)
+        if may_be_key(key):
+            known[key] = value
+        elif isinstance(element, cst.DictElement):
+            others.append(value)
+        elif (items := known_items(value)) is not None:
+            known.update(items)
+        else:
+            others += held_in(value)
+    return any_dict([*known.values(), *others]) if others else dict_of(known)
 
 
-def _key(run: Interpreter, element: cst.BaseDictElement) -> object:
-    if not isinstance(element, cst.DictElement):
-        return NOT_CONSTANT
-    literal = literal_of(element.key)
-    return literal.value if literal is not None else NOT_CONSTANT
+# ------------------------------------------------------------------------------ comprehensions
 
 
 def _comprehension(run: Interpreter, node: cst.ListComp | cst.GeneratorExp | cst.SetComp) -> Value:
     over = run.evaluate(node.for_in.iter)
-    if node.for_in.inner_for_in is None and not node.for_in.ifs and worth_unrolling(over):
-        outer = run.env
-        items = []
-        for item in over.items or ():
-            run.env = dict(outer)
-            run.bind_target(node.for_in.target, item)
-            items.append(run.evaluate(node.elt))
-        run.env = outer
-        return listed_value(items)
-    element = _in_comprehension(run, node.for_in, node.elt)
-    return Value(Kind.OTHER, ref=Each(element), graph=Graph.NO)
+    if items := _told_apart(node.for_in, over):
+        return listed_value([_with_element(run, node.for_in, item, node.elt)[0] for item in items])
+    return any_list([_in_comprehension(run, node.for_in, over, node.elt)])
 
 
 def _dict_comprehension(run: Interpreter, node: cst.DictComp) -> Value:
-    element = _in_comprehension(run, node.for_in, node.key, node.value)
-    return Value(Kind.OTHER, ref=Each(element, keyed=True), graph=Graph.NO)
+    over = run.evaluate(node.for_in.iter)
+    found = {}
+    for item in _told_apart(node.for_in, over):
+        key, value = _with_element(run, node.for_in, item, node.key, node.value)
+        found[key.constant] = value
+    if found and all(map(may_be_key, found)):
+        return dict_of(found)
+    return any_dict([_in_comprehension(run, node.for_in, over, node.key, node.value)])
 
 
-def _in_comprehension(run: Interpreter, loop: cst.CompFor, *results: cst.BaseExpression) -> Value:
-    outer, selects = run.env, False
+def _told_apart(loop: cst.CompFor, over: Value) -> tuple[Value, ...]:
+    """The elements that a comprehension over a known list takes one by one."""
+    return few_elements(over) if loop.inner_for_in is None and not loop.ifs else ()
+
+
+def _with_element(
+    run: Interpreter, loop: cst.CompFor, item: Value, *results: cst.BaseExpression
+) -> list[Value]:
+    """The results of one round of a comprehension."""
+    outer, run.env = run.env, dict(run.env)
+    run.bind_target(loop.target, item)
+    values = [run.evaluate(result) for result in results]
+    _leave(run, outer, [loop.target])
+    return values
+
+
+def _in_comprehension(
+    run: Interpreter, loop: cst.CompFor, over: Value, *results: cst.BaseExpression
+) -> Value:
+    """Any result of a comprehension: the last of `results`."""
+    outer, selects, targets = run.env, False, []
     run.env = dict(outer)
     inner: cst.CompFor | None = loop
     while inner is not None:
-        run.bind_target(inner.target, element_of(run, run.evaluate(inner.iter)))
+        iterated = over if inner is loop else run.evaluate(inner.iter)
+        run.bind_target(inner.target, element_of(run, iterated))
+        targets.append(inner.target)
         for condition in inner.ifs:
             run.evaluate(condition.test)
             selects = selects or not asks_requires_grad(condition.test)
@@ -275,8 +290,18 @@ def _in_comprehension(run: Interpreter, loop: cst.CompFor, *results: cst.BaseExp
     value = UNKNOWN
     for result in results:
         value = run.evaluate(result)
-    run.env = outer
+    _leave(run, outer, targets)
     return some_of(value) if selects else value
+
+
+def _leave(run: Interpreter, outer: Env, targets: Sequence[cst.CSTNode]) -> None:
+    """Out of a comprehension, whose targets are its own: what it changes may have changed."""
+    own = {part.value for t in targets for part in walk(t) if isinstance(part, cst.Name)}
+    for name, before in outer.items():
+        after = run.env[name]
+        if after is not before and name not in own:
+            outer[name] = join(before, after)
+    run.env = outer
 
 
 def _walrus(run: Interpreter, node: cst.NamedExpr) -> Value:
@@ -297,7 +322,8 @@ def _lambda(run: Interpreter, node: cst.Lambda) -> Value:
     ]
     live, cut = gathered(seen)
     graph = combined(map(own_graph, seen))
-    return Value(Kind.OTHER, live, cut, None, Function(node, None, dict(run.env)), graph)
+    function = Function(node, run.frame.cls, dict(run.env), run.frame.scope)
+    return Value(Kind.OTHER, live, cut, None, function, graph)
 
 
 def _formatted(run: Interpreter, node: cst.FormattedString) -> Value:

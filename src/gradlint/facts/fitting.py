@@ -13,6 +13,7 @@ from gradlint.facts.memory import ArgumentMemory, Memory, ObjectMemory
 from gradlint.facts.results import kept, taints, with_history
 from gradlint.facts.substitution import substitute
 from gradlint.facts.values import (
+    MEMBER,
     SELF,
     UNKNOWN,
     Base,
@@ -190,7 +191,14 @@ class Fit:
         if thing.parts:
             parts = (self.thing(part).thing for part in thing.parts)
             thing = replace(thing, parts=tuple(part for part in parts if part is not None))
+        if thing.chain:
+            thing = replace(thing, chain=self._links(thing.chain))
         return descend(start, thing)
+
+    def _links(self, chain: tuple[Thing, ...]) -> tuple[Thing, ...]:
+        """The layers of a Sequential, as the caller reaches those with a name of their own."""
+        links = [link if link.base == MEMBER else self.thing(link).thing for link in chain]
+        return tuple(link for link in links if link is not None) if all(links) else ()
 
     def hands_in(self, base: Base) -> bool:
         """Whether the caller gives the object at `base` to the function."""

@@ -8,7 +8,7 @@ from gradlint.facts.analysis import Analysis
 from gradlint.facts.classes import ClassFacts
 from gradlint.facts.effects import Effects
 from gradlint.facts.paths import Path, covers, left_frozen
-from gradlint.facts.values import ANY, SELF, Base, Source
+from gradlint.facts.values import ANY, SELF, Base, Source, Thing
 
 
 class Intent:
@@ -42,8 +42,8 @@ class Intent:
             return True
         member = cls.attributes.get(path[0]) if path else None
         thing = member.thing if member is not None else None
-        inner = thing.cls or thing.element if thing is not None else None
-        return inner is not None and inner is not cls and self._frozen_by_class(inner, path[1:])
+        inner = _classes_in(thing) - {cls} if thing is not None else set()
+        return any(self._frozen_by_class(one, path[1:]) for one in inner)
 
     # ------------------------------------------------------------------------- by optimizer
 
@@ -137,6 +137,12 @@ def _listed_in(owner: ClassFacts, path: Path) -> list[Path]:
     things = [item.thing for item in (value.items or ())] if value is not None else []
     listed = [(*thing.path, *path[1:]) for thing in things if thing is not None]
     return [*listed, path]
+
+
+def _classes_in(thing: Thing) -> set[ClassFacts]:
+    """The class of an object, and those of what it is known to hold."""
+    known = (thing.cls, thing.element, *(link.cls for link in thing.chain))
+    return {cls for cls in known if cls is not None}
 
 
 def _holds(owner: ClassFacts, path: Path, cls: ClassFacts) -> bool:

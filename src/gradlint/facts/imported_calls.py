@@ -9,15 +9,23 @@ from typing import TYPE_CHECKING
 import libcst as cst
 
 from gradlint.facts.arguments import Arguments
-from gradlint.facts.elements import element_of, joint_trainable, merged_parameters, things_in
+from gradlint.facts.elements import (
+    element_of,
+    few_elements,
+    joint_trainable,
+    merged_parameters,
+    things_in,
+)
 from gradlint.facts.in_place import in_place
 from gradlint.facts.inference import note_training
-from gradlint.facts.memory import Memory, ObjectMemory
+from gradlint.facts.memory import Memory, ObjectMemory, reshaped
 from gradlint.facts.modes import mode_of
 from gradlint.facts.opaque import note_intent, unknown_call
+from gradlint.facts.sequences import held_in
 from gradlint.facts.uses import go_backward, note_gradient, note_use
 from gradlint.facts.values import (
     FALSE,
+    MEMBER,
     OTHER,
     PACKED,
     TENSOR,
@@ -29,14 +37,18 @@ from gradlint.facts.values import (
     Thing,
     Value,
     combined,
+    constant,
     gathered,
+    is_collection,
     join_all,
     listed_value,
+    must_be_dict,
     own_graph,
 )
 from gradlint.knowledge.modules import (
     CONTAINERS,
     NOT_LAYERS,
+    PARAMETER_CONTAINERS,
     must_have_no_parameters,
     must_make_a_module,
 )
@@ -78,6 +90,22 @@ def _in_place(run: Interpreter, node: cst.Call, name: str, arguments: Arguments)
     receiver, *others = arguments.positional
     via = name.rpartition(".")[2]
     return in_place(run, node, arguments.nodes[0].node, receiver, others, via)
+
+
+def _stack(run: Interpreter, node: cst.Call, name: str, arguments: Arguments) -> Value:
+    """stack(tensors): iterating over the result gives them one by one again."""
+    whole, tensors, dim = _torch(run, node, name, arguments), *_first_two(arguments)
+    rows = few_elements(tensors) if dim.constant == 0 and not must_be_dict(tensors) else ()
+    if not rows:
+        return whole
+    memory = reshaped(whole.memory)
+    items = (replace(run.operation(node, (row,)), memory=memory) for row in rows)
+    return replace(whole, items=tuple(items))
+
+
+def _first_two(arguments: Arguments) -> tuple[Value, Value]:
+    """What is stacked, and along which dimension."""
+    return arguments.get(0, "tensors") or UNKNOWN, arguments.get(1, "dim") or constant(0)
 
 
 def _asked_for(arguments: Arguments) -> Graph:
@@ -215,7 +243,7 @@ def _layer(run: Interpreter, node: cst.Call, name: str, arguments: Arguments) ->
     if not name.rpartition(".")[2][:1].isupper():
         return replace(run.operation(node, arguments.all, Kind.UNKNOWN), graph=Graph.MAYBE)
     if name in CONTAINERS:
-        return _container(run, node, arguments)
+        return _container(run, node, name, arguments)
     trainable = Trainable.YES
     literals = {k: v.constant for k, v in arguments.keywords.items()}
     if name in NOT_LAYERS or must_have_no_parameters(name, literals):
@@ -228,26 +256,42 @@ def _layer(run: Interpreter, node: cst.Call, name: str, arguments: Arguments) ->
     return Value(Kind.MODULE, ref=thing)
 
 
-def _container(run: Interpreter, node: cst.Call, arguments: Arguments) -> Value:
-    members: list[Value] = []
-    for value in arguments.all:
-        if value.items is not None:
-            members.extend(value.items)
-        elif value.thing is not None and value.kind is not Kind.UNKNOWN:
-            members.append(value)
-        else:
-            members.append(element_of(run, value))
-    trainable = joint_trainable(members) if members else Trainable.MAYBE
+def _container(run: Interpreter, node: cst.Call, name: str, arguments: Arguments) -> Value:
+    members = [member for value in arguments.all for member in _members_in(run, value)]
+    are_made = [m.kind is Kind.TENSOR and m.ref is None for m in members]
+    if name in PARAMETER_CONTAINERS and any(are_made):  # what it makes parameters of
+        trainable = Trainable.YES
+    else:
+        trainable = joint_trainable(members) if members else Trainable.MAYBE
+    things = [member.thing for member in members if member.thing is not None]
     classes = {member.thing.cls if member.thing is not None else None for member in members}
-    element = classes.pop() if len(classes) == 1 else None
-    parts = tuple(
-        member.thing
-        for member in members
-        if member.thing is not None and member.thing.base.role != "made"
+    thing = Thing(
+        run.make(node),
+        trainable=trainable,
+        element=classes.pop() if len(classes) == 1 else None,
+        parts=tuple(thing for thing in things if thing.base.role != "made"),
+        layer=name,
+        made_in=run.inference_at(node),
+        chain=_chain_of(members) if name == "torch.nn.Sequential" else (),
     )
-    made_in = run.inference_at(node)
-    thing = Thing(run.make(node), (), None, trainable, element, parts, made_in=made_in)
     return Value(Kind.MODULE, ref=thing)
+
+
+def _members_in(run: Interpreter, value: Value) -> list[Value]:
+    """What a container holds that is given this."""
+    if value.thing is not None and value.kind is not Kind.UNKNOWN:
+        return [value]
+    return held_in(value) if is_collection(value) else [element_of(run, value)]
+
+
+def _chain_of(members: list[Value]) -> tuple[Thing, ...]:
+    """The layers of a Sequential, if one of them is of a class of this file."""
+    links = [m.thing for m in members if m.thing is not None and m.kind is Kind.MODULE]
+    if len(links) < len(members) or not any(link.cls is not None for link in links):
+        return ()
+    return tuple(
+        replace(link, base=MEMBER, path=()) if link.base.role == "made" else link for link in links
+    )
 
 
 def _pretrained(run: Interpreter, node: cst.Call, name: str, arguments: Arguments) -> Value:
@@ -277,7 +321,14 @@ def _deepcopy(run: Interpreter, node: cst.Call, name: str, arguments: Arguments)
     value = arguments.positional[0] if arguments.positional else UNKNOWN
     if isinstance(value.ref, Thing):
         old = value.ref
-        thing = Thing(run.make(node), (), old.cls, old.trainable, old.element)
+        thing = Thing(
+            run.make(node),
+            cls=old.cls,
+            trainable=old.trainable,
+            element=old.element,
+            layer=old.layer,
+            chain=old.unnamed_chain,
+        )
         return Value(value.kind, ref=thing)
     return copied(value)
 
@@ -329,6 +380,7 @@ Transfer = Callable[["Interpreter", cst.Call, str, Arguments], Value]
 
 _SPECIAL: dict[str, Transfer] = {
     "torch.nn.Parameter": _parameter,
+    "torch.stack": _stack,
     "torch.nn.Embedding.from_pretrained": _pretrained,
     "torch.nn.EmbeddingBag.from_pretrained": _pretrained,
     "torch.nn.Buffer": lambda *_: TENSOR,

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import libcst as cst
 
 from gradlint.facts.attributes import write_by_hand
+from gradlint.facts.stores import store, whole_of
 from gradlint.facts.uses import note_use
 from gradlint.facts.values import (
     NOTHING,
@@ -37,6 +38,8 @@ def in_place(
 ) -> Value:
     """The receiver after an in-place operation: its own graph stays, under a mode too."""
     note_use(run, node, [receiver, *inputs])
+    before = flat(receiver)
+    receiver = replace(receiver, live=before[0], cut=before[1])
     live, cut = gathered(inputs)
     cut = cut | receiver.cut
     if run.mode is not None and live - receiver.live:
@@ -53,7 +56,7 @@ def in_place(
     graph = receiver.graph
     if run.mode is None:
         graph = combined((graph, *map(own_graph, inputs)))
-    value = replace(receiver, live=receiver.live | live, cut=cut, graph=graph)
+    value = replace(receiver, live=receiver.live | live, cut=cut, items=None, graph=graph)
     rebind(run, target, value)
     return value
 
@@ -61,7 +64,7 @@ def in_place(
 def _whole(run: Interpreter, target: cst.CSTNode, receiver: Value) -> tuple[Value, cst.CSTNode]:
     """The tensor of which `target` is a part, and the expression for it."""
     owner = receiver
-    while isinstance(target, cst.Subscript):
+    while isinstance(target, cst.Subscript) and whole_of(run, target) is None:
         target = target.value
         whole = run.evaluate(target) if isinstance(target, cst.Name | cst.Attribute) else owner
         owner = whole if whole.kind in TENSORS else owner
@@ -72,6 +75,9 @@ def rebind(run: Interpreter, target: cst.CSTNode, value: Value) -> None:
     """A name now stands for a changed tensor; through a subscript, its whole has changed."""
     whole = target
     while isinstance(target, cst.Subscript):
+        if whole_of(run, target) is not None:
+            store(run, target, value)
+            return
         target = target.value
     name = dotted(target)
     if name is not None and name in run.env and (target is whole or run.env[name].kind in TENSORS):

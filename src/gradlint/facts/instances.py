@@ -15,6 +15,7 @@ from gradlint.facts.fitting import Fit, descend
 from gradlint.facts.memory import Memory, ObjectMemory
 from gradlint.facts.substitution import substitute
 from gradlint.facts.values import (
+    MEMBER,
     NOTHING,
     OTHER,
     SELF,
@@ -22,6 +23,7 @@ from gradlint.facts.values import (
     Base,
     Bound,
     Each,
+    Fields,
     Function,
     Inflow,
     Keys,
@@ -29,6 +31,7 @@ from gradlint.facts.values import (
     Source,
     Thing,
     Value,
+    is_collection,
 )
 from gradlint.knowledge.training import BUILDERS
 from gradlint.model import Graph, Kind, Trainable
@@ -107,26 +110,11 @@ def as_attribute(value: Value, name: str, known: dict[Base, Thing]) -> Value:
 
     `known` are the attributes that hold what the constructor calls otherwise.
     """
-    if value.items is not None:
-        items = tuple(as_attribute(item, name, known) for item in value.items)
-        keys = value.ref if type(value.ref) is Keys else None
-        return Value(value.kind, items=items, ref=keys, graph=Graph.NO)
     ref = value.ref
-    if isinstance(ref, Each):
-        element = as_attribute(ref.element, name, known)
-        return Value(value.kind, ref=replace(ref, element=element), graph=Graph.NO)
-    live = frozenset(o for o in value.live if isinstance(o, Source))
+    if is_collection(value):
+        return _collection_as_attribute(value, name, known)
     if isinstance(ref, Thing):
-        parts = tuple(known.get(part.base, part) for part in ref.parts)
-        ref = replace(ref, parts=tuple(part for part in parts if part.base == SELF))
-        if ref.base != SELF:
-            held = known[ref.base].path if ref.base in known and not ref.path else (name,)
-            ref = replace(ref, base=SELF, path=held, bound=())
-        if value.kind is Kind.PARAMETER and live:
-            live = frozenset({Source(SELF, ref.path, ref.trainable, True)})
-        graph, memory = _lasting(value.graph), Memory(ObjectMemory(SELF, ref.path))
-        kept = live if value.kind is Kind.PARAMETER else NOTHING
-        return Value(value.kind, kept, ref=ref, graph=graph, memory=memory)
+        return _thing_as_attribute(value, ref, name, known)
     if isinstance(ref, ParametersOf):
         inside = all(thing.base == SELF for thing in ref.things)
         return Value(value.kind, ref=ref if inside else ParametersOf(()))
@@ -139,6 +127,39 @@ def as_attribute(value: Value, name: str, known: dict[Base, Thing]) -> Value:
     kind = value.kind if value.kind is not Kind.OTHER else Kind.UNKNOWN
     memory = _lasting_memory(value.memory, name, known)
     return Value(kind, graph=_lasting(value.graph), memory=memory)
+
+
+def _collection_as_attribute(value: Value, name: str, known: dict[Base, Thing]) -> Value:
+    ref = value.ref
+    if isinstance(ref, Fields):  # whose fields may be set from anywhere
+        return instance(ref.cls, Thing(SELF, (name,), trainable=trainable_of(value)))
+    if isinstance(ref, Each):
+        element = as_attribute(ref.element, name, known)
+        return Value(value.kind, ref=replace(ref, element=element), graph=Graph.NO)
+    items = tuple(as_attribute(item, name, known) for item in value.items or ())
+    keys = ref if isinstance(ref, Keys) else None
+    return Value(value.kind, items=items, ref=keys, graph=Graph.NO)
+
+
+def _thing_as_attribute(value: Value, thing: Thing, name: str, known: dict[Base, Thing]) -> Value:
+    parts = tuple(known.get(part.base, part) for part in thing.parts)
+    parts = tuple(part for part in parts if part.base == SELF)
+    ref = replace(thing, parts=parts, chain=tuple(_link(link, known) for link in thing.chain))
+    if ref.base != SELF:
+        held = known[ref.base].path if ref.base in known and not ref.path else (name,)
+        ref = replace(ref, base=SELF, path=held, bound=())
+    is_source = value.kind is Kind.PARAMETER and any(isinstance(o, Source) for o in value.live)
+    live = frozenset({Source(SELF, ref.path, ref.trainable, True)}) if is_source else NOTHING
+    graph, memory = _lasting(value.graph), Memory(ObjectMemory(SELF, ref.path))
+    return Value(value.kind, live, ref=ref, graph=graph, memory=memory)
+
+
+def _link(link: Thing, known: dict[Base, Thing]) -> Thing:
+    """A layer of a Sequential, by its own attribute if it has one."""
+    if link.base == SELF:
+        return link
+    at = known.get(link.base)
+    return replace(link, base=at.base, path=at.path) if at else replace(link, base=MEMBER, path=())
 
 
 def _lasting_memory(memory: Memory | None, name: str, known: dict[Base, Thing]) -> Memory:
@@ -287,7 +308,12 @@ class _From:
         base, path = self._below(thing.base, thing.path)
         at = self.at
         parts = tuple(replace(p, base=at.base, path=(*at.path, *p.path)) for p in thing.parts)
-        return Value(self.kind, ref=replace(thing, base=base, path=path, parts=parts))
+        chain = tuple(self._link(link) for link in thing.chain)
+        return Value(self.kind, ref=replace(thing, base=base, path=path, parts=parts, chain=chain))
+
+    def _link(self, link: Thing) -> Thing:
+        base, path = self._below(link.base, link.path)
+        return replace(link, base=base, path=path)
 
     def memory(self, memory: Memory) -> Memory | None:
         owner = memory.owner

@@ -23,7 +23,7 @@ from gradlint.facts.callees import call_value
 from gradlint.facts.classes import ClassFacts
 from gradlint.facts.declare import Declarations
 from gradlint.facts.effects import Effects
-from gradlint.facts.elements import unpacked, with_key
+from gradlint.facts.elements import unpacked, with_stored
 from gradlint.facts.evidence import kind_by_use
 from gradlint.facts.expressions import EXPRESSIONS
 from gradlint.facts.fitting import Fit
@@ -31,8 +31,10 @@ from gradlint.facts.in_place import in_place
 from gradlint.facts.memory import ArgumentMemory, Memory, Traces
 from gradlint.facts.modes import decorated_mode
 from gradlint.facts.names import Names
-from gradlint.facts.state import CALLERS_MODE, Frame
+from gradlint.facts.scopes import own_names
+from gradlint.facts.state import CALLERS_MODE, Env, Frame
 from gradlint.facts.statements import STATEMENTS
+from gradlint.facts.stores import index_of, store
 from gradlint.facts.values import (
     NONE,
     UNKNOWN,
@@ -43,6 +45,7 @@ from gradlint.facts.values import (
     Inflow,
     Thing,
     Value,
+    join,
     join_all,
 )
 from gradlint.facts.writes import without_old_notes, writes_to_arguments
@@ -110,9 +113,8 @@ class Interpreter(Names):
             base = Base("variable", target.value, self.frame.scope)
             self.env[target.value] = self.name_made(value, base)
         elif isinstance(target, cst.Tuple | cst.List):
-            for element, part in zip(
-                target.elements, unpacked(self, value, len(target.elements)), strict=True
-            ):
+            parts = unpacked(self, value, target.elements)
+            for element, part in zip(target.elements, parts, strict=True):
                 self.bind_target(element.value, part)
         elif isinstance(target, cst.Attribute):
             store_attribute(self, target, value, source)
@@ -124,15 +126,11 @@ class Interpreter(Names):
         if whole.kind in (Kind.TENSOR, Kind.PARAMETER):
             in_place(self, target, target.value, whole, [value], "[]")
             return
-        name = dotted(target.value)
-        if name is None or name not in self.env or "." in name or name in self.frame.parameters:
+        if whole.kind is Kind.MODULE:
             self.escape(value)
-        elif whole.kind is not Kind.MODULE:
-            self.env[name] = with_key(whole, self._literal_key(target), value, self.unsure > 0)
-
-    def _literal_key(self, target: cst.Subscript) -> object:
-        index = target.slice[0].slice if len(target.slice) == 1 else None
-        return self.evaluate(index.value).constant if isinstance(index, cst.Index) else None
+        else:
+            changed = with_stored(whole, index_of(self, target), value)
+            store(self, target.value, changed, value)
 
     def call(self, node: cst.CSTNode, callee: Value, arguments: Arguments) -> Value:
         """What calling a value gives."""
@@ -149,18 +147,21 @@ class Interpreter(Names):
             self.local_classes.append(known)
         return known
 
-    def run_closure(self, node: cst.FunctionDef) -> None:
-        """Run a local function on arguments of which nothing is known, for what it records."""
+    def run_closure(self, node: cst.FunctionDef, function: Function) -> Value:
+        """What a local function returns for any arguments; run here for what it records, too."""
         index = self.indexer.of(node)
         keywords = {
             p.name.value: self._from_evidence(p, index.attributes_of(p.name.value))
             for p in parameters_of(node)
         }
-        function = Function(node, None, self.env)
-        dead, env = self.dead, dict(self.env)
+        dead, env = self.dead, self.env
+        self.env = dict(env)
         result = self._call_inline(node, function, [], keywords)
-        self.escape(result)
-        self.dead, self.env = dead, env
+        self.dead, after, self.env = dead, self.env, env
+        for name, value in env.items():
+            if after[name] is not value:  # who knows whether it runs
+                env[name] = join(value, after[name])
+        return result
 
     def call_function(
         self,
@@ -328,20 +329,33 @@ class Interpreter(Names):
             return self._unfollowed(node, [*args, *keywords.values()])
         self._active.add(key)
         self._depth += 1
-        outer = (self.env, self.dead, self.frame.returns, self.mode, self.statement, self.jumps)
-        self.env = {**(function.closure or {}), **self.env}
-        self.env.update(bind(function.node, None, args, keywords))
-        self.frame.returns, self.jumps = [], []
+        frame = self.frame
+        outer = (self.env, self.dead, frame.returns, self.mode, self.statement, self.jumps)
+        seen, parameters = function.closure or {}, frame.parameters
+        is_inside = function.scope == frame.scope
+        self.env = {**seen, **self.env} if is_inside else {**self.env, **seen}
+        bound = bind(function.node, None, args, keywords)
+        self.env.update(bound)
+        frame.returns, frame.parameters, self.jumps = [], parameters | bound.keys(), []
         if isinstance(function.node, cst.Lambda):
             result = self.evaluate(function.node.body)
         else:
             self.mode = decorated_mode(self, function.node)
             self.block(function.node.body)
-            result = join_all(self.frame.returns) or NONE
-        (self.env, self.dead, self.frame.returns, self.mode, self.statement, self.jumps) = outer
+            result = join_all(frame.returns) or NONE
+        inner, frame.parameters = self.env, parameters
+        (self.env, self.dead, frame.returns, self.mode, self.statement, self.jumps) = outer
         self._depth -= 1
         self._active.discard(key)
+        if is_inside:
+            self._take_over_names(function, inner)
         return result
+
+    def _take_over_names(self, function: Function, inner: Env) -> None:
+        """What a local function has made of names that are not its own: a list is longer, say."""
+        changed = {n for n, value in self.env.items() if inner.get(n, value) is not value}
+        for name in changed - own_names(function.node) if changed else ():
+            self.env[name] = inner[name]
 
 
 def _first(item: tuple[str, Value]) -> str:

@@ -7,19 +7,13 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
-from gradlint.facts.aliases import note_collected
 from gradlint.facts.arguments import Arguments
 from gradlint.facts.callees import call_attribute
+from gradlint.facts.collection_methods import ADDS, collection_method
 from gradlint.facts.effects import Step
-from gradlint.facts.elements import (
-    element_of,
-    merged_parameters,
-    some_of,
-    things_in,
-    with_element,
-)
+from gradlint.facts.elements import things_in
 from gradlint.facts.imported_calls import by_flow
-from gradlint.facts.module_methods import MODULE_METHODS
+from gradlint.facts.module_methods import CONTAINER_METHODS, MODULE_METHODS
 from gradlint.facts.opaque import unknown_call
 from gradlint.facts.tensor_methods import tensor_method
 from gradlint.facts.uses import go_backward
@@ -27,35 +21,20 @@ from gradlint.facts.values import (
     OTHER,
     SELF,
     TENSORS,
-    UNKNOWN,
     Class,
-    Constant,
-    Each,
-    Keys,
     ParametersOf,
     Super,
     Thing,
     Value,
-    flat,
-    join_all,
-    listed_value,
-    own_graph,
 )
 from gradlint.facts.writes import note_step
-from gradlint.knowledge.ops import (
-    METHODS,
-    TENSOR_ONLY,
-    Flow,
-)
+from gradlint.knowledge.modules import CONTAINERS
+from gradlint.knowledge.ops import METHODS, TENSOR_ONLY, Flow
 from gradlint.knowledge.training import KEEPS_NOTHING_METHODS
 from gradlint.model import Graph, Kind
-from gradlint.syntax.names import dotted
 
 if TYPE_CHECKING:
     from gradlint.facts.interpreter import Interpreter
-
-
-_COLLECTS = ("append", "add", "extend", "insert", "appendleft")
 
 
 def method_call(
@@ -101,9 +80,11 @@ def _of_thing(
         return call_attribute(run, node, receiver, name, arguments)
     if thing.cls is not None and name in thing.cls.attributes:
         return call_attribute(run, node, receiver, name, arguments)
-    if name in _COLLECTS and receiver.kind is not Kind.MODULE:
+    if name in ADDS and receiver.kind is not Kind.MODULE:
         return _of_unknown(run, node, receiver, name, arguments)
     transfer = MODULE_METHODS.get(name)
+    if thing.layer in CONTAINERS:
+        transfer = CONTAINER_METHODS.get(name, transfer)
     if transfer is not None:
         return transfer(run, node, receiver, thing, arguments)
     if name in KEEPS_NOTHING_METHODS:
@@ -133,10 +114,9 @@ def _of_unknown(
 ) -> Value:
     if name in ("parameters", "named_parameters"):
         return Value(Kind.OTHER, ref=ParametersOf((), name == "named_parameters"))
-    if name in _COLLECTS:
-        return _collect(run, node, receiver, name, arguments)
-    if name in ("items", "values", "keys", "get", "pop", "setdefault", "copy"):
-        return _of_mapping(receiver, name)
+    found = collection_method(run, node, receiver, name, arguments)
+    if found is not None:
+        return found
     if name == "scale" and len(arguments.all) == 1:  # of a GradScaler: times a number
         return run.operation(node, arguments.all, arguments.all[0].kind, name="mul")
     if name == "step" and not arguments.all and receiver.kind is Kind.UNKNOWN:
@@ -152,53 +132,3 @@ def _of_unknown(
     if receiver.kind is Kind.ARRAY:
         return Value(Kind.ARRAY, cut=receiver.cut, graph=Graph.NO)
     return unknown_call(run, node, receiver, arguments)
-
-
-def _collect(
-    run: Interpreter, node: cst.Call, receiver: Value, name: str, arguments: Arguments
-) -> Value:
-    """losses.append(loss): the list now holds it; a list that is not a local name keeps it."""
-    assert isinstance(node.func, cst.Attribute)
-    text = dotted(node.func.value)
-    if not arguments.all:
-        return OTHER
-    added = arguments.all[-1]
-    note_collected(run, added)
-    if text is None or text not in run.env or "." in text or text in run.frame.parameters:
-        run.escape(added)
-    if run.unsure > run.loops:
-        added = some_of(added)  # which of the parameters are collected is decided as it runs
-    merged = merged_parameters([receiver, added]) if run.unsure <= run.loops else None
-    if text is not None and text in run.env and merged is not None:
-        run.env[text] = merged
-    elif text is not None and text in run.env:
-        element = element_of(run, added) if name == "extend" else added
-        unsure = run.unsure > 0 or name != "append"
-        run.env[text] = with_element(receiver, element, unsure)
-    return OTHER
-
-
-def _of_known_mapping(receiver: Value, keys: Keys, items: tuple[Value, ...], name: str) -> Value:
-    names = [Value(Kind.OTHER, ref=Constant(key), graph=Graph.NO) for key in keys.names]
-    if name == "items":
-        pairs = zip(names, items, strict=True)
-        return listed_value([listed_value(pair) for pair in pairs])
-    if name == "values":
-        return listed_value(items)
-    return receiver if name == "copy" else join_all(items) or UNKNOWN
-
-
-def _of_mapping(receiver: Value, name: str) -> Value:
-    if name == "keys":
-        return Value(Kind.OTHER, ref=Each(OTHER))
-    if isinstance(receiver.ref, Keys) and receiver.items is not None:
-        return _of_known_mapping(receiver, receiver.ref, receiver.items, name)
-    if isinstance(receiver.ref, Each):
-        element = receiver.ref.element
-        if name == "items":
-            return replace(receiver, ref=Each(listed_value((OTHER, element))))
-        if name == "values":
-            return replace(receiver, ref=Each(element))
-        return receiver if name == "copy" else element
-    live, cut = flat(receiver)
-    return Value(Kind.UNKNOWN, live, cut, graph=own_graph(receiver))

@@ -11,11 +11,10 @@ import libcst as cst
 from gradlint.facts.arguments import Arguments
 from gradlint.facts.attributes import mark, note_deletion
 from gradlint.facts.callees import call_thing
-from gradlint.facts.elements import (
-    joint_trainable,
-)
+from gradlint.facts.elements import joint_trainable, member_of
 from gradlint.facts.instances import parameters_of
 from gradlint.facts.memory import Memory, ObjectMemory
+from gradlint.facts.sequences import any_list
 from gradlint.facts.uses import note_use
 from gradlint.facts.values import (
     ANY,
@@ -29,6 +28,7 @@ from gradlint.facts.values import (
     Source,
     Thing,
     Value,
+    listed_value,
 )
 from gradlint.model import Graph, Kind, Trainable
 from gradlint.syntax.names import dotted
@@ -164,7 +164,7 @@ def _add(run: Interpreter, node: cst.Call, me: Value, thing: Thing, given: Argum
     if trainable is Trainable.NO or thing.trainable is Trainable.YES:
         trainable = thing.trainable
     element = added.thing.cls if added.thing is not None else None
-    changed = replace(me, ref=replace(thing, trainable=trainable, element=element))
+    changed = replace(me, ref=replace(thing, trainable=trainable, element=element, chain=()))
     if text is not None and text in run.env:
         run.env[text] = changed
         if thing.base == SELF and len(thing.path) == 1:
@@ -196,6 +196,22 @@ def _silent(run: Interpreter, node: cst.Call, me: Value, thing: Thing, given: Ar
     return OTHER
 
 
+def _items(run: Interpreter, node: cst.Call, me: Value, thing: Thing, given: Arguments) -> Value:
+    return any_list([listed_value((OTHER, member_of(run, me, thing)))])
+
+
+def _values(run: Interpreter, node: cst.Call, me: Value, thing: Thing, given: Arguments) -> Value:
+    return any_list([member_of(run, me, thing)])
+
+
+def _keys(run: Interpreter, node: cst.Call, me: Value, thing: Thing, given: Arguments) -> Value:
+    return any_list([OTHER])
+
+
+def _member(run: Interpreter, node: cst.Call, me: Value, thing: Thing, given: Arguments) -> Value:
+    return member_of(run, me, thing)
+
+
 ModuleMethod = Callable[["Interpreter", cst.Call, Value, Thing, Arguments], Value]
 
 MODULE_METHODS: dict[str, ModuleMethod] = {
@@ -225,3 +241,12 @@ MODULE_METHODS: dict[str, ModuleMethod] = {
     "__delattr__": _delete,
 }
 """Methods that every module has."""
+
+CONTAINER_METHODS: dict[str, ModuleMethod] = {
+    "items": _items,
+    "values": _values,
+    "keys": _keys,
+    "get": _member,
+    "pop": _member,
+}
+"""Methods that containers of modules or parameters have besides."""

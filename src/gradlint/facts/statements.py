@@ -9,10 +9,20 @@ from typing import TYPE_CHECKING, Any
 import libcst as cst
 
 from gradlint.facts.attributes import note_deletion, written_attribute
-from gradlint.facts.elements import element_of, merged_parameters, worth_unrolling
+from gradlint.facts.elements import (
+    element_of,
+    few_elements,
+    listed,
+    merged_parameters,
+    without,
+    worth_unrolling,
+)
 from gradlint.facts.in_place import in_place, rebind
+from gradlint.facts.mappings import updated
 from gradlint.facts.modes import mode_of
 from gradlint.facts.operators import AUGMENTED
+from gradlint.facts.sequences import extended
+from gradlint.facts.stores import index_of, store, whole_of
 from gradlint.facts.uses import note_leaving, tainted
 from gradlint.facts.values import (
     NONE,
@@ -22,7 +32,9 @@ from gradlint.facts.values import (
     Function,
     ParametersOf,
     Value,
-    listed_value,
+    flat,
+    is_collection,
+    must_be_dict,
 )
 from gradlint.knowledge.training import EXPECTING
 from gradlint.model import Form, Graph, Kind, Trainable
@@ -80,21 +92,24 @@ def _augmented(run: Interpreter, node: cst.AugAssign) -> None:
     if old.kind in TENSORS:
         in_place(run, node, node.target, old, [new], AUGMENTED[type(node.operator)])
         return
-    merged = merged_parameters([old, new])
-    if merged is not None:
-        result = merged if run.unsure <= run.loops else replace(merged, ref=ParametersOf(()))
-    elif old.items is not None and new.items is not None and not run.unsure:
-        result = listed_value((*old.items, *new.items))
-    else:
-        result = _sum_of(run, node, old, new)
+    result = _sum_of(run, node, old, new)
     if isinstance(node.target, cst.Name):
         run.env[node.target.value] = result
+    elif isinstance(node.target, cst.Subscript) and whole_of(run, node.target) is not None:
+        store(run, node.target, result, new)
     else:
         run.escape(new)
         rebind(run, node.target, result)
 
 
 def _sum_of(run: Interpreter, node: cst.AugAssign, old: Value, new: Value) -> Value:
+    merged = merged_parameters([old, new])
+    if merged is not None:
+        return merged if run.unsure <= run.loops else replace(merged, ref=ParametersOf(()))
+    if is_collection(old) and isinstance(node.operator, cst.AddAssign):
+        return extended(old, listed(run, new))
+    if must_be_dict(old) and isinstance(node.operator, cst.BitOrAssign):
+        return updated(old, new)
     kind = Kind.TENSOR if new.kind in TENSORS else Kind.UNKNOWN
     if old.kind is Kind.OTHER and new.kind is Kind.OTHER:
         kind = Kind.OTHER
@@ -133,6 +148,8 @@ def _delete(run: Interpreter, node: cst.Del) -> None:
             run.env.pop(target.value, None)
         elif isinstance(target, cst.Attribute):
             note_deletion(run, run.evaluate(target))
+        elif isinstance(target, cst.Subscript) and (whole := whole_of(run, target)) is not None:
+            store(run, target.value, without(whole, index_of(run, target)), whole)
 
 
 # ------------------------------------------------------------------------------- branches
@@ -230,28 +247,40 @@ def _for(run: Interpreter, node: cst.For) -> None:
 
         return step
 
-    if worth_unrolling(over):
-        for item in over.items or ():
+    if worth_unrolling(few := few_elements(over)):
+        for item in few:
             run.once(round_with(item))
     else:
-        run.loop(round_with(element_of(run, over)), _runs_surely(run, node.iter))
+        run.loop(round_with(element_of(run, over)), _runs_surely(run, node.iter, over))
     if node.orelse is not None:
         run.block(node.orelse.body)
 
 
-def _runs_surely(run: Interpreter, iterated: cst.BaseExpression) -> bool:
+def _runs_surely(run: Interpreter, iterated: cst.BaseExpression, over: Value) -> bool:
     """Whether a loop over this runs at least once: range(3), a literal, layers of a model."""
-    if not isinstance(iterated, cst.Call) or not isinstance(iterated.func, cst.Name):
-        value = run.evaluate(iterated)
-        layers = value.thing if value.kind is Kind.MODULE else None
-        return bool(value.items) or (layers is not None and layers.trainable is Trainable.YES)
-    if iterated.func.value in ("enumerate", "reversed", "zip", "list", "tuple"):
-        return all(_runs_surely(run, argument.value) for argument in iterated.args)
-    constants = [run.evaluate(argument.value).constant for argument in iterated.args]
+    func = iterated.func if isinstance(iterated, cst.Call) else None
+    if over.items or not isinstance(iterated, cst.Call):
+        return bool(over.items) or _has_layers(over)
+    if isinstance(func, cst.Attribute) and func.attr.value in ("items", "keys", "values"):
+        return _has_layers(run.evaluate(func.value))
+    if not isinstance(func, cst.Name):
+        return _has_layers(over)
+    values = [run.evaluate(argument.value) for argument in iterated.args]
+    if func.value in ("enumerate", "reversed", "zip", "list", "tuple"):
+        pairs = zip(iterated.args, values, strict=True)
+        return all(_runs_surely(run, argument.value, value) for argument, value in pairs)
+    return func.value == "range" and _is_filled([value.constant for value in values])
+
+
+def _has_layers(value: Value) -> bool:
+    layers = value.thing if value.kind is Kind.MODULE else None
+    return layers is not None and layers.trainable is Trainable.YES
+
+
+def _is_filled(constants: list[object]) -> bool:
+    """Whether a range with these bounds is known to have an element."""
     bounds = [bound for bound in constants if isinstance(bound, int)]
-    if iterated.func.value != "range" or len(bounds) < len(constants):
-        return False
-    if not 1 <= len(bounds) <= 3 or bounds[2:] == [0]:
+    if len(bounds) < len(constants) or not 1 <= len(bounds) <= 3 or bounds[2:] == [0]:
         return False
     return bool(range(*bounds))
 
@@ -329,9 +358,19 @@ def _expects_an_exception(item: cst.BaseExpression) -> bool:
 
 
 def _function(run: Interpreter, node: cst.FunctionDef) -> None:
-    """A function inside a function: kept for its calls, and run once for what it says."""
-    run.env[node.name.value] = Value(Kind.OTHER, ref=Function(node, None, run.env), graph=Graph.NO)
-    run.run_closure(node)
+    """A function inside a function: kept for its calls, and run once for what it says.
+
+    Where it goes, what it returns may go.
+    """
+    function = Function(node, run.frame.cls, run.env, run.frame.scope)
+    run.env[node.name.value] = Value(Kind.OTHER, ref=function, graph=Graph.NO)
+    result = run.run_closure(node, function)
+    live, _ = flat(result)
+    graph = Graph.MAYBE if live else Graph.NO
+    run.env[node.name.value] = Value(Kind.OTHER, live, ref=function, graph=graph)
+    decorated = any(mode_of(run, d.decorator, d)[0] is None for d in node.decorators)
+    if decorated or node.asynchronous is not None:
+        run.escape(result)  # who knows who runs it
 
 
 def _class(run: Interpreter, node: cst.ClassDef) -> None:

@@ -36,6 +36,8 @@ class Base:
 
 
 SELF = Base("self", "self")
+MEMBER = Base("member", "")
+"""Where paths of a member start that has no name of its own: at what holds it."""
 ANY = "*"
 """In a path: some member, nobody knows which."""
 
@@ -105,7 +107,8 @@ class Thing:
     `cls` is its class where that is in this file, `element` the class of all that a container
     holds, `parts` those members of it that have a name of their own. `bound` are attributes that
     the constructor was given, as (name, value). `layer` is the class of torch.nn that it is,
-    `made_in` the inference_mode under which it was made.
+    `made_in` the inference_mode under which it was made. `chain` are the layers of a Sequential,
+    if one of them is of a class of this file.
     """
 
     base: Base
@@ -117,10 +120,16 @@ class Thing:
     bound: tuple[tuple[str, Value], ...] = ()
     layer: str = ""
     made_in: Cut | None = None
+    chain: tuple[Thing, ...] = ()
 
     def member(self, name: str) -> Thing:
         """What `.name` of it is when nothing more is known."""
         return Thing(self.base, (*self.path, name))
+
+    @property
+    def unnamed_chain(self) -> tuple[Thing, ...]:
+        """The layers of a Sequential, unless one of them goes by a name that means it here only."""
+        return self.chain if all(link.base == MEMBER for link in self.chain) else ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,6 +156,14 @@ class Keys:
 
 
 @dataclass(frozen=True, slots=True)
+class Fields:
+    """A named tuple or dataclass of this file with these fields, whose values are the `items`."""
+
+    cls: ClassFacts
+    names: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Constant:
     """A literal."""
 
@@ -155,11 +172,15 @@ class Constant:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Function:
-    """A function or lambda with the names that it sees, and the class that it belongs to."""
+    """A function or lambda, and the class in which it stands.
+
+    A local one has a `closure`, the names that it sees; `scope` is the function around it.
+    """
 
     node: cst.FunctionDef | cst.Lambda
     cls: ClassFacts | None
     closure: dict[str, Value] | None = None
+    scope: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,7 +214,19 @@ class Imported:
 
 PACKED = "torch.nn.utils.rnn.PackedSequence"
 
-Ref = Thing | ParametersOf | Each | Keys | Constant | Function | Bound | Class | Super | Imported
+Ref = (
+    Thing
+    | ParametersOf
+    | Each
+    | Keys
+    | Fields
+    | Constant
+    | Function
+    | Bound
+    | Class
+    | Super
+    | Imported
+)
 
 
 # ------------------------------------------------------------------------------------ values
@@ -230,13 +263,13 @@ class Value:
 MOST_PARTS = 256  # of a nested tuple or list, whose elements are told apart up to this size
 
 
-def listed_value(values: Sequence[Value], ref: Keys | None = None) -> Value:
+def listed_value(values: Sequence[Value], ref: Keys | Fields | None = None) -> Value:
     """A list of known elements, or of any of them when it is too large to tell them apart."""
     if _parts(values, MOST_PARTS) <= MOST_PARTS:
         return Value(Kind.OTHER, items=tuple(values), ref=ref, graph=Graph.NO)
     live, cut = gathered(values)
     element = Value(live=live, cut=cut, graph=combined(map(own_graph, values)))
-    return Value(Kind.OTHER, ref=Each(element, keyed=ref is not None), graph=Graph.NO)
+    return Value(Kind.OTHER, ref=Each(element, keyed=type(ref) is Keys), graph=Graph.NO)
 
 
 def _parts(values: Sequence[Value], at_most: int) -> int:
@@ -258,6 +291,11 @@ NONE = Value(Kind.OTHER, ref=Constant(None), graph=Graph.NO)
 FALSE = Value(Kind.OTHER, ref=Constant(False), graph=Graph.NO)
 TENSORS = (Kind.TENSOR, Kind.PARAMETER)
 """The kinds of what must be a tensor."""
+
+
+def constant(literal: object) -> Value:
+    """The value that a literal stands for."""
+    return Value(Kind.OTHER, ref=Constant(literal), graph=Graph.NO)
 
 
 def flat(value: Value) -> tuple[Live, Broken]:
@@ -328,8 +366,8 @@ def join(one: Value, other: Value) -> Value:
     """What is known when it is one or the other."""
     if one is other or one == other:
         return one
-    if _is_list(one) and _is_list(other) and not _same_length(one, other):
-        return _join_lists(one, other)
+    if is_collection(one) and is_collection(other) and not _is_alike(one, other):
+        return _join_collections(one, other)
     items = None
     if _same_length(one, other):
         items = tuple(map(join, one.items or (), other.items or ()))
@@ -358,20 +396,35 @@ def _join_memory(one: Value, other: Value) -> Memory | None:
     return same_memory(one.memory, other.memory)
 
 
-def _is_list(value: Value) -> bool:
-    return value.items is not None or type(value.ref) is Each
+def is_collection(value: Value) -> bool:
+    """Whether it is a list, tuple or dict about whose elements something is known."""
+    return value.kind not in TENSORS and (value.items is not None or type(value.ref) is Each)
+
+
+def must_be_dict(value: Value) -> bool:
+    """Whether it is known to be a dict."""
+    return type(value.ref) is Keys or (type(value.ref) is Each and value.ref.keyed)
 
 
 def _same_length(one: Value, other: Value) -> bool:
     return one.items is not None and other.items is not None and len(one.items) == len(other.items)
 
 
-def _join_lists(one: Value, other: Value) -> Value:
-    """Lists of different length: what holds for any element of either."""
+def _is_alike(one: Value, other: Value) -> bool:
+    """Whether elements of the one stand where those of the other do."""
+    have_keys = type(one.ref) is Keys or type(other.ref) is Keys
+    return _same_length(one, other) and (one.ref == other.ref or not have_keys)
+
+
+def _join_collections(one: Value, other: Value) -> Value:
+    """Collections of different length or keys: what holds for any element of either."""
     elements = [*(one.items or ()), *(other.items or ())]
     elements += [v.ref.element for v in (one, other) if type(v.ref) is Each]
     element = join_all(elements)
-    return Value(Kind.OTHER) if element is None else Value(Kind.OTHER, ref=Each(element))
+    if element is None:
+        return Value(Kind.OTHER)
+    keyed = must_be_dict(one) and must_be_dict(other)
+    return Value(Kind.OTHER, ref=Each(element, keyed), graph=Graph.NO)
 
 
 def _join_refs(one: Value, other: Value) -> Ref | None:

@@ -35,6 +35,12 @@ CONTAINERS = frozenset(
 )
 """Modules whose parameters are those of what they are given."""
 
+PARAMETER_CONTAINERS = frozenset({"torch.nn.ParameterList", "torch.nn.ParameterDict"})
+"""Containers of parameters."""
+
+KEYED_CONTAINERS = frozenset({"torch.nn.ModuleDict", "torch.nn.ParameterDict"})
+"""Containers that are iterated by their keys."""
+
 WITHOUT_PARAMETERS = frozenset(
     f"torch.nn.{name}"
     for name in """
