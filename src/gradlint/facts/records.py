@@ -21,6 +21,9 @@ Source: transformers.utils.ModelOutput and diffusers.utils.BaseOutput, which add
 """
 
 
+_SPECIAL = frozenset({"__init__", "__new__", "__post_init__", "__getattr__", "__setattr__"})
+
+
 def record(cls: ClassFacts, arguments: Arguments) -> Value | None:
     """What calling a class that only holds data gives; None for any other class."""
     fields = _fields(cls) if _only_holds_data(cls) else {}
@@ -47,12 +50,13 @@ def with_field(value: Value, name: str, changed: Value) -> Value:
 
 
 def _only_holds_data(cls: ClassFacts) -> bool:
-    """A named tuple or dataclass without methods."""
+    """A named tuple or dataclass that makes its fields as all do."""
     foreign = {name for facts in cls.lineage for name in facts.foreign_bases}
-    if any(cls.method_names()):
-        return False
+    methods = set(cls.method_names())
     if foreign & _NAMED_TUPLES:
-        return len(cls.lineage) == 1
+        return len(cls.lineage) == 1 and not methods
+    if methods & _SPECIAL:
+        return False
     is_plain = all(name.rpartition(".")[2] in _PLAIN_BASES for name in foreign)
     return is_plain and all(map(_is_dataclass, cls.lineage))
 

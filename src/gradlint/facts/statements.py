@@ -35,6 +35,7 @@ from gradlint.facts.values import (
     flat,
     is_collection,
     must_be_dict,
+    uncut,
 )
 from gradlint.knowledge.training import EXPECTING
 from gradlint.model import Form, Graph, Kind, Trainable
@@ -122,6 +123,8 @@ def _sum_of(run: Interpreter, node: cst.AugAssign, old: Value, new: Value) -> Va
 def _return(run: Interpreter, node: cst.Return) -> None:
     value = run.evaluate(node.value) if node.value is not None else NONE
     note_leaving(run, value)
+    if run.evaluating:
+        value = uncut(value)
     run.frame.returns.append(tainted(run, value))
     run.dead = True
 

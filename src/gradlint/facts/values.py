@@ -8,7 +8,7 @@ been broken, each with the place of the break. An operation unions both over its
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, TypeVar
 
 from gradlint.facts.memory import Memory, same_memory
@@ -318,6 +318,15 @@ def gathered(values: Iterable[Value]) -> tuple[Live, Broken]:
         more_live, more_cut = flat(value)
         live, cut = _union(live, more_live), _union(cut, more_cut)
     return live, cut
+
+
+def uncut(value: Value) -> Value:
+    """The value without its cuts: where nothing trains, they take nothing away."""
+    items = tuple(map(uncut, value.items)) if value.items is not None else None
+    ref = value.ref
+    if isinstance(ref, Each):
+        ref = replace(ref, element=uncut(ref.element))
+    return replace(value, cut=UNBROKEN, items=items, ref=ref)
 
 
 def own_graph(value: Value) -> Graph:

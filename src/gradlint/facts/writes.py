@@ -68,8 +68,14 @@ def _means_the_original(run: State, write: Write, memory: Memory) -> bool:
 
 
 def _note_copy(run: State, write: Write, memory: Memory) -> None:
-    """A write to what was detached changes the original, which may be used later."""
+    """A write to what was detached changes the original, which may be used later.
+
+    Not if that was made right here and has no graph: then detach() is a way to write to it.
+    """
     assert memory.alias is not None
+    is_given = isinstance(memory.owner, ArgumentMemory | ObjectMemory)
+    if not is_given and not memory.is_computed:
+        return
     record = _record(run, write, memory.alias.cause, memory, None)
     run.traces.written.setdefault(memory.owner, record)
 
