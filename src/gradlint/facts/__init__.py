@@ -1,12 +1,14 @@
 """What the code does to gradients: an abstract interpretation of one file.
 
 Interpreting: `interpreter` runs functions, on the `state` and with the `effects` that they leave;
-`statements` and `expressions` have a function for each kind of node; `calls` says who is called,
-and `callees`, `imported_calls`, `builtin_calls`, `opaque` and `method_calls`, with `tensor_methods`
-and `module_methods`, what that gives; `binding` and `fitting` carry values into functions and back.
+`statements` (with `conditions`) and `expressions` have a function for each kind of node; `calls`
+says who is called, and `callees`, `imported_calls`, `layer_calls`, `builtin_calls`, `opaque` and
+`method_calls`, with `tensor_methods`, `module_methods` and `collection_methods`, what that gives;
+`binding`, `scopes` and `fitting` carry values into functions and back.
 
-Values: `values` and `substitution`; what is known of them by `evidence`, `annotations` and `names`;
-`elements` of lists and dicts; `attributes`, `classes` and `instances`.
+Values: `values`, `joining` and `substitution`; what is known of them by `evidence`, `annotations`
+and `names`; `elements` of `sequences`, `mappings` and `records`; `attributes`, `stores`, `classes`
+and `instances`.
 
 Memory: `memory` says which tensors share theirs, `aliases` how, `results` and `uses` what autograd
 keeps, `writes` and `in_place` what is changed behind its back, `inference` what it refuses.

@@ -11,6 +11,7 @@ import libcst as cst
 from gradlint.facts.aliases import note_collected
 from gradlint.facts.arguments import Arguments
 from gradlint.facts.elements import listed, merged_parameters, some_of, without
+from gradlint.facts.joining import join_all
 from gradlint.facts.mappings import (
     dict_of,
     keys_of,
@@ -30,7 +31,6 @@ from gradlint.facts.values import (
     constant,
     flat,
     is_collection,
-    join_all,
     listed_value,
     must_be_dict,
     own_graph,

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
+from gradlint.facts.joining import join_all
 from gradlint.facts.mappings import value_at, with_key, without_key
 from gradlint.facts.memory import Memory, ObjectMemory
 from gradlint.facts.records import field_of
@@ -36,7 +37,6 @@ from gradlint.facts.values import (
     Value,
     gathered,
     is_collection,
-    join_all,
     listed_value,
     must_be_dict,
 )

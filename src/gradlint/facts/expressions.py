@@ -22,6 +22,7 @@ from gradlint.facts.elements import (
     some_of,
 )
 from gradlint.facts.index import walk
+from gradlint.facts.joining import join
 from gradlint.facts.literals import literal_of
 from gradlint.facts.mappings import any_dict, dict_of, known_items, may_be_key, updated
 from gradlint.facts.memory import ArgumentMemory, reshaped
@@ -41,7 +42,6 @@ from gradlint.facts.values import (
     combined,
     gathered,
     is_collection,
-    join,
     listed_value,
     must_be_dict,
     own_graph,

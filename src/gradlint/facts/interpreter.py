@@ -28,6 +28,7 @@ from gradlint.facts.evidence import kind_by_use
 from gradlint.facts.expressions import EXPRESSIONS
 from gradlint.facts.fitting import Fit
 from gradlint.facts.in_place import in_place
+from gradlint.facts.joining import join, join_all
 from gradlint.facts.memory import ArgumentMemory, Memory, Traces
 from gradlint.facts.modes import decorated_mode
 from gradlint.facts.names import Names
@@ -35,19 +36,7 @@ from gradlint.facts.scopes import own_names
 from gradlint.facts.state import CALLERS_MODE, Env, Frame
 from gradlint.facts.statements import STATEMENTS
 from gradlint.facts.stores import index_of, store
-from gradlint.facts.values import (
-    NONE,
-    UNKNOWN,
-    Base,
-    Class,
-    Each,
-    Function,
-    Inflow,
-    Thing,
-    Value,
-    join,
-    join_all,
-)
+from gradlint.facts.values import NONE, UNKNOWN, Base, Class, Each, Function, Inflow, Thing, Value
 from gradlint.facts.writes import without_old_notes, writes_to_arguments
 from gradlint.knowledge.training import INITIALISERS
 from gradlint.model import Form, Graph, Kind, Trainable

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Mapping
 from dataclasses import replace
 
+from gradlint.facts.joining import join, join_all
 from gradlint.facts.sequences import any_list, held_in
 from gradlint.facts.values import (
     OTHER,
@@ -14,8 +15,6 @@ from gradlint.facts.values import (
     Keys,
     Value,
     constant,
-    join,
-    join_all,
     listed_value,
 )
 from gradlint.model import NOT_CONSTANT, Graph, Kind

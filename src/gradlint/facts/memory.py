@@ -138,6 +138,10 @@ def same_memory(one: Memory | None, other: Memory | None) -> Memory | None:
     )
 
 
+def _latest(one: dict[Hashable, int], other: dict[Hashable, int]) -> dict[Hashable, int]:
+    return {owner: max(one.get(owner, 0), other.get(owner, 0)) for owner in one | other}
+
+
 @dataclass(slots=True)
 class Traces:
     """What has happened to memories so far, on the way to this point.
@@ -184,15 +188,27 @@ class Traces:
         self.fresh |= other.fresh
         self.saved.update(other.saved)
         self.written.update(other.written)
-        for owner, version in other.versions.items():
-            self.versions[owner] = max(version, self.versions.get(owner, 0))
-        self.seen.update(other.seen)
+        self.seen, self.versions = self._both_seen(other), _latest(self.versions, other.versions)
         self.collected.update(other.collected)
         self.steps = max(self.steps, other.steps)
         self.pending |= other.pending
         self.called.update(other.called)
         self.spoiled.update(other.spoiled)
         self.is_after_backward = self.is_after_backward and other.is_after_backward
+
+    def _both_seen(self, other: Traces) -> dict[Cut, tuple[Memory, int]]:
+        """The aliases of both branches, stale if they are in one of them."""
+        versions, both = _latest(self.versions, other.versions), {}
+        for cut, (memory, _) in (other.seen | self.seen).items():
+            is_stale = self._is_stale(cut) or other._is_stale(cut)
+            both[cut] = (memory, versions.get(memory.owner, 0) - is_stale)
+        return both
+
+    def _is_stale(self, cut: Cut) -> bool:
+        if cut not in self.seen:
+            return False
+        memory, version = self.seen[cut]
+        return version < self.versions.get(memory.owner, 0)
 
     def make(self, memory: Memory) -> None:
         """A tensor is made: whatever its place in the code has made before is gone."""
@@ -234,10 +250,7 @@ class Traces:
         """
         if memory.alias is None:
             return False
-        if memory.alias not in self.seen:
-            return memory.is_kept
-        _, version = self.seen[memory.alias]
-        return version < self.versions.get(memory.owner, 0)
+        return memory.is_kept if memory.alias not in self.seen else self._is_stale(memory.alias)
 
     def end_graph(self) -> None:
         """backward() has used what was saved: later writes change no gradient."""

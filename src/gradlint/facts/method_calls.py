@@ -26,6 +26,7 @@ from gradlint.facts.values import (
     Super,
     Thing,
     Value,
+    graph_of,
 )
 from gradlint.facts.writes import note_step
 from gradlint.knowledge.modules import CONTAINERS
@@ -63,7 +64,8 @@ def _backward(run: Interpreter, node: cst.Call, receiver: Value, arguments: Argu
     is_engine = receiver.kind not in TENSORS and arguments.keywords.keys().isdisjoint(_OF_TENSOR)
     if is_engine and given and (given[0].has_graph_facts or not receiver.has_graph_facts):
         run.escape(receiver)  # or is it a tensor that passes this gradient on?
-        value = given[0]
+        may_be_result = receiver.ref is None and graph_of(given[0]) is Graph.NO
+        value = receiver if may_be_result else given[0]
     go_backward(run, node, value)
     return OTHER
 

@@ -4,17 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from gradlint.facts.values import (
-    UNKNOWN,
-    Each,
-    Keys,
-    Value,
-    constant,
-    join,
-    join_all,
-    listed_value,
-    must_be_dict,
-)
+from gradlint.facts.joining import join, join_all
+from gradlint.facts.values import UNKNOWN, Each, Keys, Value, constant, listed_value, must_be_dict
 from gradlint.model import Graph, Kind
 
 _MOST_TIMES = 8  # repetitions of a list whose elements are told apart

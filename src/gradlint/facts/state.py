@@ -11,6 +11,7 @@ from gradlint.facts.aliases import note_alias
 from gradlint.facts.classes import ClassFacts
 from gradlint.facts.effects import Effects, Mark
 from gradlint.facts.index import Index
+from gradlint.facts.joining import join
 from gradlint.facts.memory import Memory, Saved, Traces
 from gradlint.facts.paths import left_frozen
 from gradlint.facts.recorder import Context, Recorder
@@ -33,7 +34,6 @@ from gradlint.facts.values import (
     combined,
     flat,
     gathered,
-    join,
     own_graph,
 )
 from gradlint.model import Graph, Kind, Place, Trainable

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import libcst as cst
 
 from gradlint.facts.attributes import note_deletion, written_attribute
+from gradlint.facts.conditions import asks_training, leaves, narrow
 from gradlint.facts.elements import (
     element_of,
     few_elements,
@@ -141,7 +142,7 @@ def _jump(run: Interpreter, node: cst.Break | cst.Continue) -> None:
 
 def _assert(run: Interpreter, node: cst.Assert) -> None:
     run.evaluate(node.test)
-    _narrow(run, node.test)
+    narrow(run, node.test)
 
 
 def _delete(run: Interpreter, node: cst.Del) -> None:
@@ -163,10 +164,10 @@ def _if(run: Interpreter, node: cst.If) -> None:
     test = run.evaluate(node.test).constant
     otherwise = node.orelse
 
-    training = _asks_training(node.test)
+    training = asks_training(node.test)
 
     def then() -> None:
-        _narrow(run, node.test)
+        narrow(run, node.test)
         run.evaluating += training is False
         run.block(node.body)
         run.evaluating -= training is False
@@ -183,60 +184,8 @@ def _if(run: Interpreter, node: cst.If) -> None:
         (then if test else rest)()
     else:
         run.branch(then, rest)
-    if training is True and _leaves(node.body):  # what follows runs in evaluation only
+    if training is True and leaves(node.body):  # what follows runs in evaluation only
         run.evaluating += 1
-
-
-def _asks_training(test: cst.BaseExpression) -> bool | None:
-    """True for `self.training`, False for `not self.training`."""
-    is_not = isinstance(test, cst.UnaryOperation) and isinstance(test.operator, cst.Not)
-    asked = test.expression if isinstance(test, cst.UnaryOperation) and is_not else test
-    if isinstance(asked, cst.Attribute) and asked.attr.value == "training":
-        return not is_not
-    return None
-
-
-def _leaves(body: cst.BaseSuite) -> bool:
-    """Whether the block ends with a return or a raise."""
-    last = body.body[-1] if body.body else None
-    smalls = last.body if isinstance(last, cst.SimpleStatementLine) else ()
-    return any(isinstance(small, cst.Return | cst.Raise) for small in smalls)
-
-
-def _narrow(run: Interpreter, test: cst.BaseExpression) -> None:
-    """What is known where `test` holds: isinstance(x, torch.Tensor)."""
-    if isinstance(test, cst.BooleanOperation) and isinstance(test.operator, cst.And):
-        _narrow(run, test.left)
-        _narrow(run, test.right)
-    elif isinstance(test, cst.Call) and len(test.args) == 2:
-        subject, wanted = test.args[0].value, test.args[1].value
-        if isinstance(test.func, cst.Name) and test.func.value == "isinstance":
-            _narrow_to(run, subject, wanted)
-
-
-def _narrow_to(run: Interpreter, subject: cst.BaseExpression, wanted: cst.BaseExpression) -> None:
-    if not isinstance(subject, cst.Name):
-        return
-    value = run.lookup(subject.value)
-    options = (
-        [run.declarations.resolve(element.value) for element in wanted.elements]
-        if isinstance(wanted, cst.Tuple)
-        else [run.declarations.resolve(wanted)]
-    )
-    kinds = {_kind_of_type(option) for option in options}
-    if len(kinds) == 1 and (kind := kinds.pop()) is not None and value.kind is Kind.UNKNOWN:
-        run.env[subject.value] = replace(value, kind=kind)
-
-
-def _kind_of_type(name: str | None) -> Kind | None:
-    if name is None:
-        return None
-    if name == "torch.Tensor":
-        return Kind.TENSOR
-    if name == "torch.nn.Parameter":
-        return Kind.PARAMETER
-    is_layer = name.startswith("torch.nn.") and name.rpartition(".")[2][:1].isupper()
-    return Kind.MODULE if is_layer else None
 
 
 def _for(run: Interpreter, node: cst.For) -> None:
@@ -292,7 +241,7 @@ def _while(run: Interpreter, node: cst.While) -> None:
     def step() -> None:
         run.statement = node.test
         run.evaluate(node.test)
-        _narrow(run, node.test)
+        narrow(run, node.test)
         run.block(node.body)
 
     run.loop(step)
