@@ -318,8 +318,9 @@ def _keep(run: Interpreter, node: cst.Attribute, receiver: Value, value: Value) 
     if thing is not None and thing.base == SELF and not thing.path:
         value = run.name_made(value, SELF, (name,))
         stores = run.frame.effects.stores
-        if not (run.unsure and name in stores and value.constant is None):
-            stores[name] = value  # else it is None where it is not made
+        if run.unsure and name in stores and value.constant is None:
+            value = replace(stores[name], kind=Kind.UNKNOWN)  # or None, where it is not made
+        stores[name] = value
         if thing.cls is not None:
             thing.cls.made.setdefault(name, run.place(node))
             internal = run.is_internal(thing.cls, name)

@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 
 severity = Severity.ERROR
 confidence = Confidence.HIGH
-triggers = ("detach", ".data", ".item")
+triggers = ("detach", ".data")
 
 
 def check(unit: Unit) -> Iterator[Report]:

@@ -52,7 +52,7 @@ if TYPE_CHECKING:
 
 severity = Severity.ERROR
 confidence = Confidence.HIGH
-triggers = ("detach", ".data", "state_dict")
+triggers = ("detach", ".data", "load_state_dict")
 
 
 def check(unit: Unit) -> Iterator[Report]:
