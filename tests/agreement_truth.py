@@ -23,8 +23,9 @@ COUNTS = (1, 2, 5)
 class Truth:
     """Names of parameters of a `Model`, however often a loop runs.
 
-    `cut` change the output, may train, and never get a gradient; `trained` get one at times;
-    `frozen` have requires_grad False once the model is made.
+    `cut` change the output, may train, and never get a gradient but zeros, which a row that is
+    not used sends back into torch.stack(); `trained` get one at times; `frozen` have
+    requires_grad False once the model is made.
     """
 
     cut: frozenset[str]
@@ -78,7 +79,7 @@ def _run(source: str) -> Truth:
     frozen = {name for name, p in model.named_parameters() if not p.requires_grad}
     x = torch.rand(3, 4, dtype=torch.float64)
     backward(floating(model(x.clone())))
-    trained = {name for name, p in model.named_parameters() if p.grad is not None}
+    trained = {n for n, p in model.named_parameters() if p.grad is not None and p.grad.any()}
     rest = {name for name, _ in model.named_parameters()} - trained - frozen
     return Truth(_influential(model, x, rest), frozenset(trained), frozenset(frozen))
 

@@ -659,6 +659,16 @@ def test_container_holds_what_it_is_given(name: str) -> None:
     parameters = [content] if isinstance(content, Tensor) else list(content.parameters())
     assert all(a is b for a, b in zip(container.parameters(), parameters, strict=True))
     assert not list(resolve(name)().parameters())
+    held = next(iter(container.values() if name.endswith("Dict") else container))
+    assert isinstance(held, nn.Parameter) == (name in modules.PARAMETER_CONTAINERS)
+    assert ("a" in list(container)) == (name in modules.KEYED_CONTAINERS)
+
+
+@pytest.mark.parametrize("name", sorted(modules.PARAMETER_CONTAINERS))
+def test_container_makes_parameters_of_tensors(name: str) -> None:
+    tensor = torch.ones(2)
+    container = resolve(name)({"a": tensor} if name in modules.KEYED_CONTAINERS else [tensor])
+    assert [p.requires_grad for p in container.parameters()] == [True]
 
 
 @pytest.mark.parametrize("name", sorted(modules.NOT_LAYERS))
@@ -920,6 +930,7 @@ NAMES_ONLY = set(
     """
     ROOT_METHODS INITIALISERS BUILDERS KEEPS_NOTHING_METHODS MODULE_BASES MODULE_BASE_NAMES
     HOLDERS_OF_DATA FREEZING_WORDS OPTIMIZER_WORD EXPECTING
+    ALTERNATIVE_CONSTRUCTORS
     """.split()
 )
 """Tables of names that other packages and users choose: nothing to execute."""

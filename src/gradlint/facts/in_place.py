@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import libcst as cst
 
 from gradlint.facts.attributes import write_by_hand
-from gradlint.facts.stores import store, whole_of
+from gradlint.facts.stores import is_path, store, whole_of
 from gradlint.facts.uses import note_use
 from gradlint.facts.values import (
     NOTHING,
@@ -38,27 +38,38 @@ def in_place(
 ) -> Value:
     """The receiver after an in-place operation: its own graph stays, under a mode too."""
     note_use(run, node, [receiver, *inputs])
-    before = flat(receiver)
-    receiver = replace(receiver, live=before[0], cut=before[1])
-    live, cut = gathered(inputs)
-    cut = cut | receiver.cut
-    if run.mode is not None and live - receiver.live:
-        at = run.cut_at(node, run.mode.cause, run.mode.block)
-        cut = cut | {Severed(origin, at, False) for origin in live - receiver.live}
-        live = NOTHING
     owner, written = _whole(run, target, receiver)
     note_write(run, Write(node, written, owner, via, inputs[-1] if inputs else None))
+    given = _arriving(run, node, owner, inputs)
     is_part = owner is not receiver and run.mode is not None
-    if owner.kind is Kind.PARAMETER and (live or cut or is_part):
+    if owner.kind is Kind.PARAMETER and (given.live or given.cut or is_part):
         write_by_hand(run, owner)
     elif owner.kind is Kind.TENSOR and owner.thing is not None:
         write_by_hand(run, Value(live=run.source(owner.thing)))
-    graph = receiver.graph
-    if run.mode is None:
-        graph = combined((graph, *map(own_graph, inputs)))
-    value = replace(receiver, live=receiver.live | live, cut=cut, items=None, graph=graph)
-    rebind(run, target, value)
+    value = _with(run, receiver, given)
+    if owner is receiver:
+        rebind(run, target, value)
+    else:
+        rebind(run, written, _with(run, owner, given))
     return value
+
+
+def _arriving(run: Interpreter, node: cst.CSTNode, owner: Value, inputs: list[Value]) -> Value:
+    """What arrives in a tensor that is written to: under a mode, without its graph."""
+    live, cut = gathered(inputs)
+    new = live - flat(owner)[0]
+    if run.mode is not None and new:
+        at = run.cut_at(node, run.mode.cause, run.mode.block)
+        cut = cut | {Severed(origin, at, False) for origin in new}
+        live = NOTHING
+    return Value(live=live, cut=cut, graph=combined(map(own_graph, inputs)))
+
+
+def _with(run: Interpreter, whole: Value, given: Value) -> Value:
+    """A tensor after something has been written to it."""
+    live, cut = flat(whole)
+    graph = combined((whole.graph, given.graph)) if run.mode is None else whole.graph
+    return replace(whole, live=live | given.live, cut=cut | given.cut, items=None, graph=graph)
 
 
 def _whole(run: Interpreter, target: cst.CSTNode, receiver: Value) -> tuple[Value, cst.CSTNode]:
@@ -66,7 +77,7 @@ def _whole(run: Interpreter, target: cst.CSTNode, receiver: Value) -> tuple[Valu
     owner = receiver
     while isinstance(target, cst.Subscript) and whole_of(run, target) is None:
         target = target.value
-        whole = run.evaluate(target) if isinstance(target, cst.Name | cst.Attribute) else owner
+        whole = run.evaluate(target) if is_path(target) else owner
         owner = whole if whole.kind in TENSORS else owner
     return owner, target
 

@@ -32,6 +32,7 @@ from gradlint.facts.joining import join, join_all
 from gradlint.facts.memory import ArgumentMemory, Memory, Traces
 from gradlint.facts.modes import decorated_mode
 from gradlint.facts.names import Names
+from gradlint.facts.results import must_be_scalar
 from gradlint.facts.scopes import own_names
 from gradlint.facts.state import CALLERS_MODE, Env, Frame
 from gradlint.facts.statements import STATEMENTS
@@ -99,6 +100,8 @@ class Interpreter(Names):
     ) -> None:
         """`target = value`; `source` is the expression that gave the value."""
         if isinstance(target, cst.Name):
+            if not target.value.strip("_") and must_be_scalar(value):
+                self.escape(value)  # a loss, of no use here: other callers train on it
             base = Base("variable", target.value, self.frame.scope)
             self.env[target.value] = self.name_made(value, base)
         elif isinstance(target, cst.Tuple | cst.List):

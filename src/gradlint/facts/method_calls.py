@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import libcst as cst
 
 from gradlint.facts.arguments import Arguments
-from gradlint.facts.callees import call_attribute
+from gradlint.facts.callees import call_attribute, construct
 from gradlint.facts.collection_methods import ADDS, collection_method
 from gradlint.facts.effects import Step
 from gradlint.facts.elements import things_in
@@ -29,7 +29,7 @@ from gradlint.facts.values import (
     graph_of,
 )
 from gradlint.facts.writes import note_step
-from gradlint.knowledge.modules import CONTAINERS
+from gradlint.knowledge.modules import ALTERNATIVE_CONSTRUCTORS, CONTAINERS
 from gradlint.knowledge.ops import METHODS, TENSOR_ONLY, Flow
 from gradlint.knowledge.training import KEEPS_NOTHING_METHODS
 from gradlint.model import Graph, Kind
@@ -50,9 +50,17 @@ def method_call(
         return _of_optimizer(run, receiver, name, arguments)
     if isinstance(receiver.ref, Thing):
         return _of_thing(run, node, receiver, receiver.ref, name, arguments)
+    if isinstance(receiver.ref, Class) and _makes_an_instance(receiver.ref, name):
+        return construct(run, node, receiver.ref, arguments)
     if isinstance(receiver.ref, Super | Class):
         return call_attribute(run, node, receiver, name, arguments)
     return _of_unknown(run, node, receiver, name, arguments)
+
+
+def _makes_an_instance(ref: Class, name: str) -> bool:
+    """Net._from_config(config), Net.from_pretrained(path): class methods of a foreign base."""
+    is_maker = name.lstrip("_") in ALTERNATIVE_CONSTRUCTORS
+    return is_maker and ref.cls.must_be_module and ref.cls.method(name) is None
 
 
 _OF_TENSOR = ("gradient", "retain_graph", "create_graph", "inputs")

@@ -38,6 +38,8 @@ from gradlint.facts.values import (
     must_be_dict,
     uncut,
 )
+from gradlint.knowledge.modules import CONTAINERS
+from gradlint.knowledge.saved import OPERATORS
 from gradlint.knowledge.training import EXPECTING
 from gradlint.model import Form, Graph, Kind, Trainable
 from gradlint.syntax.names import dotted
@@ -115,7 +117,8 @@ def _sum_of(run: Interpreter, node: cst.AugAssign, old: Value, new: Value) -> Va
     kind = Kind.TENSOR if new.kind in TENSORS else Kind.UNKNOWN
     if old.kind is Kind.OTHER and new.kind is Kind.OTHER:
         kind = Kind.OTHER
-    return run.operation(node, (old, new), kind)
+    symbol = AUGMENTED[type(node.operator)].removesuffix("=")
+    return run.operation(node, (old, new), kind, name=OPERATORS.get(symbol, ""))
 
 
 # ------------------------------------------------------------------------------- leaving
@@ -226,7 +229,9 @@ def _runs_surely(run: Interpreter, iterated: cst.BaseExpression, over: Value) ->
 
 def _has_layers(value: Value) -> bool:
     layers = value.thing if value.kind is Kind.MODULE else None
-    return layers is not None and layers.trainable is Trainable.YES
+    if layers is None or layers.trainable is Trainable.MAYBE:
+        return False
+    return layers.trainable is Trainable.YES or layers.layer in CONTAINERS
 
 
 def _is_filled(constants: list[object]) -> bool:

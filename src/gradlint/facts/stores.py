@@ -52,13 +52,13 @@ def store(run: Interpreter, target: cst.BaseExpression, changed: Value, *added: 
 
 def whole_of(run: Interpreter, target: cst.Subscript) -> Value | None:
     """The list or dict of which `target` is an item, if a name leads to it."""
-    if not _is_path(target.value):
+    if not is_path(target.value):
         return None
     whole = run.evaluate(target.value)
     return whole if is_collection(whole) else None
 
 
-def _is_path(node: cst.BaseExpression) -> bool:
+def is_path(node: cst.CSTNode) -> bool:
     """Whether it may be evaluated a second time: names, attributes and items, and no call."""
     is_reached = isinstance(node, cst.Name | cst.Attribute | cst.Subscript)
     return is_reached and not any(isinstance(part, cst.Call) for part in walk(node))

@@ -120,8 +120,13 @@ OPTIMIZER_ONLY_METHODS = frozenset({"step", "add_param_group"})
 """Methods that tell an optimizer from a module."""
 
 
+ALTERNATIVE_CONSTRUCTORS = frozenset({"from_config", "from_pretrained"})
+"""Class methods of PreTrainedModel and the like that return an instance, `_from_config` too.
+
+Source: https://huggingface.co/docs/transformers/main_classes/model
+"""
+
 _MODEL_ZOOS = ("torchvision.models.", "timm.create_model", "timm.models.create_model")
-_FROM_HUB = ("from_pretrained", "from_config")
 
 
 def must_make_a_module(name: str) -> bool:
@@ -135,7 +140,7 @@ def must_make_a_module(name: str) -> bool:
         return last[:1].islower() and not last.startswith(("get_", "list_"))
     owner = head.rpartition(".")[2]
     is_model = "Model" in owner or ("For" in owner and not owner.endswith("Config"))
-    return name.startswith("transformers.") and last in _FROM_HUB and is_model
+    return name.startswith("transformers.") and last in ALTERNATIVE_CONSTRUCTORS and is_model
 
 
 def must_have_no_parameters(name: str, keywords: dict[str, object]) -> bool:
