@@ -219,5 +219,10 @@ _OF_DICTS: dict[str, Method] = {
     "copy": _copy,
 }
 
+CHANGES = frozenset(
+    "pop popleft popitem remove discard clear reverse sort update setdefault".split()
+)
+"""Methods that change what they are called on, apart from those that add one element."""
+
 _READS = frozenset({"items", "values", "keys", "get", "pop", "setdefault", "copy"})
 """Methods by which something leaves what is used like a dict or list."""

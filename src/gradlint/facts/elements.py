@@ -202,7 +202,8 @@ def unpacked(run: Interpreter, value: Value, targets: Sequence[cst.BaseElement])
         if parts is not None:
             return parts
     element = element_of(run, value)
-    return [any_list([element]) if i in stars else element for i in range(len(targets))]
+    each = (replace(element) for _ in targets)  # not the same one
+    return [any_list([one]) if i in stars else one for i, one in enumerate(each)]
 
 
 def listed(run: Interpreter, value: Value) -> Value:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import libcst as cst
 
-from gradlint.facts.attributes import read_attribute
+from gradlint.facts.attributes import attribute, read_attribute
 from gradlint.facts.calls import call
 from gradlint.facts.elements import (
     Index,
@@ -32,11 +32,14 @@ from gradlint.facts.sequences import any_list, appended, extended, held_in, repe
 from gradlint.facts.stores import indices_of
 from gradlint.facts.uses import note_leaving
 from gradlint.facts.values import (
+    NOTHING,
     OTHER,
     TENSORS,
     UNKNOWN,
+    Bound,
     Constant,
     Function,
+    Live,
     ParametersOf,
     Value,
     combined,
@@ -321,9 +324,23 @@ def _lambda(run: Interpreter, node: cst.Lambda) -> Value:
         if isinstance(name, cst.Name) and name.value in run.env
     ]
     live, cut = gathered(seen)
-    graph = combined(map(own_graph, seen))
+    used = _used_of_self(run, node)
+    graph = combined((Graph.MAYBE if used else Graph.NO, *map(own_graph, seen)))
     function = Function(node, run.frame.cls, dict(run.env), run.frame.scope)
-    return Value(Kind.OTHER, live, cut, None, function, graph)
+    return Value(Kind.OTHER, live | used, cut, None, function, graph)
+
+
+def _used_of_self(run: Interpreter, node: cst.Lambda) -> Live:
+    """The members of self that a lambda mentions: where it goes, they may be used."""
+    me, used = run.env.get(run.frame.self_name or ""), NOTHING
+    if me is None or me.thing is None:
+        return used
+    for part in walk(node.body):
+        if isinstance(part, cst.Attribute) and dotted(part.value) == run.frame.self_name:
+            member = attribute(run, part, me, part.attr.value)
+            owner = me.thing if isinstance(member.ref, Bound) else member.thing
+            used = used | member.live | (run.source(owner) if owner is not None else NOTHING)
+    return used
 
 
 def _formatted(run: Interpreter, node: cst.FormattedString) -> Value:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import libcst as cst
 
 from gradlint.facts.attributes import write_by_hand
-from gradlint.facts.stores import is_path, store, whole_of
+from gradlint.facts.stores import change_everywhere, is_path, store, whole_of
 from gradlint.facts.uses import note_use
 from gradlint.facts.values import (
     NOTHING,
@@ -94,4 +94,6 @@ def rebind(run: Interpreter, target: cst.CSTNode, value: Value) -> None:
     if name is not None and name in run.env and (target is whole or run.env[name].kind in TENSORS):
         old = run.env[name]
         live, cut = flat(value)
-        run.env[name] = replace(value, kind=old.kind, ref=old.ref, live=live, cut=cut)
+        changed = replace(value, kind=old.kind, ref=old.ref, live=live, cut=cut)
+        run.env[name] = changed
+        change_everywhere(run, old, changed)

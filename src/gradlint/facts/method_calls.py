@@ -9,7 +9,7 @@ import libcst as cst
 
 from gradlint.facts.arguments import Arguments
 from gradlint.facts.callees import call_attribute, construct
-from gradlint.facts.collection_methods import ADDS, collection_method
+from gradlint.facts.collection_methods import ADDS, CHANGES, collection_method
 from gradlint.facts.effects import Step
 from gradlint.facts.elements import things_in
 from gradlint.facts.imported_calls import by_flow
@@ -48,6 +48,8 @@ def method_call(
         return tensor_method(run, node, receiver, name, arguments)
     if receiver.kind is Kind.OPTIMIZER:
         return _of_optimizer(run, receiver, name, arguments)
+    if name in CHANGES and receiver.kind is Kind.UNKNOWN and _is_field(node):
+        run.escape(receiver)  # who knows the list in the field would have to know of this
     if isinstance(receiver.ref, Thing):
         return _of_thing(run, node, receiver, receiver.ref, name, arguments)
     if isinstance(receiver.ref, Class) and _makes_an_instance(receiver.ref, name):
@@ -64,6 +66,11 @@ def _makes_an_instance(ref: Class, name: str) -> bool:
 
 
 _OF_TENSOR = ("gradient", "retain_graph", "create_graph", "inputs")
+
+
+def _is_field(node: cst.Call) -> bool:
+    """Whether it is a method of an attribute, as in self.queue.pop()."""
+    return isinstance(node.func, cst.Attribute) and isinstance(node.func.value, cst.Attribute)
 
 
 def _backward(run: Interpreter, node: cst.Call, receiver: Value, arguments: Arguments) -> Value:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 
@@ -280,9 +281,13 @@ class State:
         if value.items is not None:
             bases = _bases_of_items(value, base) if not path else [base] * len(value.items)
             pairs = zip(value.items, bases, strict=True)
-            return replace(value, items=tuple(self.name_made(i, b, path) for i, b in pairs))
+            items = tuple(self.name_made(item, one, path) for item, one in pairs)
+            is_same = all(map(operator.is_, items, value.items))
+            return value if is_same else replace(value, items=items)
         if isinstance(value.ref, Each):
             element = self.name_made(value.ref.element, base, path)
+            if element is value.ref.element:
+                return value
             return replace(value, ref=replace(value.ref, element=element))
         thing = value.thing
         if thing is None or thing.base.role != "made" or thing.path:
@@ -388,10 +393,14 @@ def joined(one: Env, other: Env) -> Env:
     if one is other:
         return one
     result = dict(one)
+    pairs: dict[tuple[int, int], Value] = {}  # two names for one list stay two names for one
     for name, value in other.items():
         mine = result.get(name)
         if mine is None:
             result[name] = value
         elif mine is not value:
-            result[name] = join(mine, value)
+            key = id(mine), id(value)
+            if key not in pairs:
+                pairs[key] = join(mine, value)
+            result[name] = pairs[key]
     return result

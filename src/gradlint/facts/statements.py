@@ -155,8 +155,16 @@ def _delete(run: Interpreter, node: cst.Del) -> None:
             run.env.pop(target.value, None)
         elif isinstance(target, cst.Attribute):
             note_deletion(run, run.evaluate(target))
-        elif isinstance(target, cst.Subscript) and (whole := whole_of(run, target)) is not None:
-            store(run, target.value, without(whole, index_of(run, target)), whole)
+        elif isinstance(target, cst.Subscript):
+            _delete_item(run, target)
+
+
+def _delete_item(run: Interpreter, target: cst.Subscript) -> None:
+    whole = whole_of(run, target)
+    if whole is not None:
+        store(run, target.value, without(whole, index_of(run, target)), whole)
+    elif isinstance(target.value, cst.Attribute):
+        run.escape(run.evaluate(target.value))  # of a field: who knows it would have to know
 
 
 # ------------------------------------------------------------------------------- branches

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import libcst as cst
 
 from gradlint.facts.elements import Index, with_stored
 from gradlint.facts.index import walk
-from gradlint.facts.values import Value, is_collection
+from gradlint.facts.joining import join
+from gradlint.facts.values import Each, Value, is_collection
 from gradlint.syntax.names import dotted
 
 if TYPE_CHECKING:
@@ -43,11 +45,36 @@ def store(run: Interpreter, target: cst.BaseExpression, changed: Value, *added: 
         changed_whole = with_stored(whole, index_of(run, target), changed)
         store(run, target.value, changed_whole, *added)
         return
-    text = dotted(target)
-    if text is None or text not in run.env or "." in text or text in run.frame.parameters:
+    text = dotted(target) or ""
+    old = run.env.get(text)
+    names = {text, *(name for name, value in run.env.items() if value is old)}
+    if old is None or any("." in name or name in run.frame.parameters for name in names):
         run.escape(*added)
-    if text is not None and text in run.env:
+    if old is not None:
         run.env[text] = changed
+        change_everywhere(run, old, changed)
+
+
+def change_everywhere(run: Interpreter, old: Value, changed: Value) -> None:
+    """What else the list, dict or tensor `old` is called, and what holds it, sees the change too.
+
+    One value that is bound twice is one object: `b = a`, and an item of a list in a loop over it.
+    """
+    if is_collection(old) or old.memory is not None:
+        for name, value in run.env.items():
+            run.env[name] = _with_changed(value, old, changed)
+
+
+def _with_changed(value: Value, old: Value, changed: Value) -> Value:
+    if value is old:
+        return changed
+    if value.items:
+        items = tuple(_with_changed(item, old, changed) for item in value.items)
+        if any(now is not before for now, before in zip(items, value.items, strict=True)):
+            return replace(value, items=items)
+    if isinstance(value.ref, Each) and value.ref.element is old:
+        return replace(value, ref=replace(value.ref, element=join(old, changed)))
+    return value
 
 
 def whole_of(run: Interpreter, target: cst.Subscript) -> Value | None:
