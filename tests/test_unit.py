@@ -284,3 +284,31 @@ def test_a_frozen_part_is_enough_to_stay_silent() -> None:
                 p.requires_grad = False
     """
     assert not unit(source).starvations()
+
+
+def test_what_must_be_trainable_comes_first() -> None:
+    """A submodule counts as what its surest part is, in whatever order its parts were seen."""
+    facts = unit(
+        """
+        class Inner(nn.Module):
+            def __init__(self, other):
+                super().__init__()
+                self.layer, self.other = nn.Linear(4, 4), other
+
+            def forward(self, x):
+                return self.other(self.layer(x))
+
+
+        class Net(nn.Module):
+            def __init__(self, other):
+                super().__init__()
+                self.inner, self.head = Inner(other), nn.Linear(4, 2)
+
+            def forward(self, x):
+                with torch.no_grad():
+                    h = self.inner(x)
+                return self.head(h)
+        """
+    )
+    (starvation,) = facts.starvations()
+    assert starvation.lost[0].trainable is Trainable.YES

@@ -182,7 +182,7 @@ class Answers:
     def starvation(self, found: Starved) -> Starvation:
         """A cut, with what it starves."""
         cut = found.cut
-        lost = sorted((self._lost(s, found.owner) for s in found.lost), key=lambda one: one.name)
+        lost = sorted((self._lost(s, found.owner) for s in found.lost), key=_surest_first)
         return Starvation(
             place=cut.place,
             symbol=cut.symbol,
@@ -243,6 +243,10 @@ def _loses_everything(found: Starved) -> bool:
 def _name(source: Source) -> str:
     head = () if source.base == SELF or not source.base.name else (source.base.name,)
     return ".".join((*head, *source.path)) or "self"
+
+
+def _surest_first(lost: Lost) -> tuple[str, int]:
+    return lost.name, list(Trainable).index(lost.trainable)
 
 
 def _distinct(lost: list[Lost]) -> Iterator[Lost]:
