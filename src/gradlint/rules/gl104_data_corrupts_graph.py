@@ -62,11 +62,9 @@ def _report(write: UnrecordedWrite) -> Report:
     operation = brief(write.saved, 24)
     text = write.target.text
     is_alias = write.alias is not None and not text.endswith(".data")
-    related = []
-    if write.saved_by is not None:
-        related.append(Label(write.saved_by, f"`{operation}` keeps it for its backward"))
-    if write.alias is not None and is_alias:
-        related.append(Label(write.alias, "the same memory, without its graph"))
+    places = [(write.saved_by, f"`{operation}` keeps it for its backward")]
+    places += [(write.alias, "the same memory, without its graph")] if is_alias else []
+    related = [Label(place, what) for place, what in places if place is not None]
     return Report(
         at=write.place,
         symbol=write.symbol,

@@ -77,9 +77,9 @@ def check(unit: Unit) -> Iterator[Report]:
 def _report(found: Starvation, lost: list[Lost], is_sure: bool) -> Report:
     assert found.block is not None
     names = tuple(one.name for one in lost)
-    made = [Label(one.made, "trainable parameters") for one in lost[:1] if one.made is not None]
-    if found.root_place is not None:
-        made.append(Label(found.root_place, "the loss that cannot reach them"))
+    places = [(lost[0].made, "trainable parameters")]
+    places += [(found.root_place, "the loss that cannot reach them")]
+    related = [Label(place, what) for place, what in places if place is not None]
     return Report(
         at=found.block,
         symbol=found.decorates,
@@ -92,6 +92,6 @@ def _report(found: Starvation, lost: list[Lost], is_sure: bool) -> Report:
         why="Its result has no grad_fn wherever it is called, and requires_grad stays True.",
         help="take the decorator off, or freeze the module: `self.requires_grad_(False)`",
         parameters=names,
-        related=tuple(made),
+        related=tuple(related),
         confidence=None if is_sure else Confidence.LOW,
     )

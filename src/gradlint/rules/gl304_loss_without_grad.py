@@ -58,9 +58,11 @@ def check(unit: Unit) -> Iterator[Report]:
 
 def _report(found: GraphlessBackward) -> Report:
     name = brief(found.receiver)
-    related = [Label(found.cut, "computed without a graph")]
-    if found.block is not None:
-        related.append(Label(found.block, "gradient recording stops here"))
+    places = [
+        (found.cut, "computed without a graph"),
+        (found.block, "gradient recording stops here"),
+    ]
+    related = [Label(place, what) for place, what in places if place is not None]
     return Report(
         at=found.place,
         symbol=found.symbol,
